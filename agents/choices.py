@@ -158,6 +158,14 @@ class DeliveryKind(models.TextChoices):
     DRIVE = "drive", "Drive"
 
 
+class StateScope(models.TextChoices):
+    """Runs that share an entry of the state store."""
+
+    AGENT = "agent", "Agent"
+    CONVERSATION = "conversation", "Conversation"
+    WORKSPACE = "workspace", "Workspace"
+
+
 class ChannelKind(models.TextChoices):
     """Kinds of inbound channel."""
 

@@ -13,6 +13,14 @@ class ProgramToolsError(ConflictError):
     """A run needs a tool that only the Python program that defines its agent has."""
 
 
+class StateEntryNotFoundError(NotFoundError):
+    """The state store has no live entry of that key in that scope."""
+
+
+class StateFullError(ConflictError):
+    """The state store of the workspace has no room for another entry."""
+
+
 class JournalAwayError(HeartbitError):
     """A journal write failed: its outcome is unknown until the database is back."""
 

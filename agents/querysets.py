@@ -18,12 +18,13 @@ from django.db.models import (
     QuerySet,
     Value,
 )
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by, approval_key
-from agents.models import Artifact, BlackboardEntry, Run, RunEvent, ToolCall, Wait
+from agents.models import Artifact, BlackboardEntry, Grant, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_all
 
@@ -89,6 +90,13 @@ def _is_too_short(beginning: str) -> bool:
     )
 
 
+def valid_grants(workspace: Workspace) -> QuerySet[Grant]:
+    """Return the standing permissions that are neither revoked nor expired nor of an ended run."""
+    rows = Grant.objects.filter(workspace=workspace, revoked_at=None)
+    lasting = Q(expires_at=None) | Q(expires_at__gt=Now())
+    return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
+
+
 def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
     """Return a run as ``find_run``, with the version, agent and workspace for its history.
 
@@ -116,8 +124,12 @@ def stored_artifacts(root_id: UUID) -> QuerySet[Artifact]:
 
 def blackboard(root_id: UUID) -> QuerySet[BlackboardEntry]:
     """Return the unexpired entries that a tree shares."""
-    live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    return BlackboardEntry.objects.filter(live, root_id=root_id)
+    return BlackboardEntry.objects.filter(unexpired(), root_id=root_id)
+
+
+def unexpired() -> Q:
+    """Select the entries whose time to live has not passed."""
+    return Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
 
 
 def events_after(run_id: UUID, seq: int) -> list[RunEvent]:

@@ -37,5 +37,17 @@ class PassageNotFoundError(NotFoundError):
     """The workspace has no such passage: its document was deleted or replaced."""
 
 
+class InvalidCollectionError(HeartbitError):
+    """The collection, an item of it, or a search is not valid."""
+
+
+class CollectionNotFoundError(NotFoundError):
+    """The workspace has no such collection."""
+
+
+class CollectionFullError(ConflictError):
+    """The workspace has no room for another collection or item."""
+
+
 class MemoryProviderError(HeartbitError):
     """The configured memory provider failed, or did not answer in time."""

@@ -196,7 +196,7 @@ class PolicySpec(Spec):
         "",
         description=(
             "People who see each result before it is delivered, unless the agent names its own: "
-            "anyone (who may decide), group:NAME or person:USERNAME. Empty: nobody."
+            "anyone (who may decide), group:NAME or person:USERNAME. Empty: no one."
         ),
     )
     cost_brake: Annotated[int, Field(ge=2, le=1000)] | None = Field(

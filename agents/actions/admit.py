@@ -198,7 +198,7 @@ def admit(request: RunRequest) -> Admitted:
         ModelUnreachableError: A run would start, and no model that the agent may use is available.
         NoSandboxError: A run would start, and there is no sandbox for its agent's code.
         UnseenPicturesError: The run's model reads text alone, or the agent is a workflow.
-        InvalidSettingError: Nobody could review the run's result.
+        InvalidSettingError: No one could review the run's result.
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)

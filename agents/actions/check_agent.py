@@ -183,7 +183,7 @@ def check_reviewers(workspace: Workspace, reviewers: str, subject: str = "") -> 
     """Check the reviewers that are newly given to an agent, or given to a run.
 
     Raises:
-        InvalidSettingError: Nobody could review a result.
+        InvalidSettingError: No one could review a result.
     """
     if reviewers and (problem := reviewers_problem(workspace, reviewers)):
         raise InvalidSettingError(("review",), problem, subject=subject)

@@ -183,7 +183,12 @@ def deny_call(call: ToolCall, *, digest: str, by: Actor, reason: str) -> None:
 
 def _offer(run: Run) -> OfferedTools:
     known = catalogue(run.workspace_id)
-    return offered_tools(definition_of(run.version), known, is_child=run.is_sub_agent)
+    return offered_tools(
+        definition_of(run.version),
+        known,
+        is_child=run.is_sub_agent,
+        has_parent=run.parent_id is not None,
+    )
 
 
 def _grant(call: ToolCall, offer: OfferedTools, by: Actor, always: Always) -> Grant:

@@ -119,7 +119,9 @@ def _prepared(
     """Return the call that would run for a person, and its digest."""
     run = call.run
     definition = definition_of(run.version)
-    offer = offered_tools(definition, registry, is_child=run.is_sub_agent)
+    offer = offered_tools(
+        definition, registry, is_child=run.is_sub_agent, has_parent=run.parent_id is not None
+    )
     tool = shown_tool(call)
     spec = _find_spec(tool, offer, run.workspace)
     context = _context(run, call.call_id, person)

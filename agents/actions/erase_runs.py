@@ -31,10 +31,11 @@ def erase_runs(
 
     The deletion includes the whole trees and conversations of these runs, because their texts are
     the history of later runs; forks, which copy their journals; the agents' messages and schedules,
-    and the runs that these started; and shared memories that one of these runs stored or changed. A
-    worker that executes one of the runs loses its lease. The usage ledger keeps their cost. If the
-    runs of all agents are deleted, the person's own credentials and saved
-    views are deleted too, and the name where other rows keep it (``agents.actions.person_places``).
+    and the runs that these started; shared memories and entries of the state store that one of
+    these runs stored or changed. A worker that executes one of the runs loses its lease. The usage
+    ledger keeps their cost. If the runs of all agents are deleted, the person's own credentials,
+    saved views and entries of the state store are deleted too, and the name where other rows keep
+    it (``agents.actions.person_places``).
 
     Args:
         workspace: Runs of other workspaces stay.

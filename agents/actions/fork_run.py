@@ -201,7 +201,7 @@ def _plan(source: Run, past: RunHistory, number: int, edits: Edits, version: Age
                 f"Turn {number} has no call {edits.call}; its calls are: {there}."
             )
         if edits.arguments is not None:
-            return _other_arguments(past, turn, edits, version, is_child=source.is_sub_agent)
+            return _other_arguments(source, past, turn, edits, version)
         last_seq_of_turn(past.journal, number)  # refuses an open turn
         return _other_result(past, turn, edits)
     if is_final(past.journal, number) and not edits.message:
@@ -239,7 +239,7 @@ def _once_more(
         return _Plan(cut)
     payload = past.payloads[1]
     name = payload["call"]["name"]
-    _check_arguments(name, edits.arguments, version, is_child=source.is_sub_agent)
+    _check_arguments(name, edits.arguments, version, source)
     call = {**payload["call"], "arguments": edits.arguments}
     return _Plan(1, {1: {**payload, "call": call}}, describe_call(name, edits.arguments))
 
@@ -254,22 +254,27 @@ def _check_state(values: Mapping[str, Any], version: AgentVersion) -> None:
             )
 
 
-def _check_arguments(name: str, arguments: str, version: AgentVersion, *, is_child: bool) -> None:
+def _check_arguments(name: str, arguments: str, version: AgentVersion, source: Run) -> None:
     known = catalogue(version.agent.workspace_id)
-    offer = offered_tools(definition_of(version), known, is_child=is_child)
+    offer = offered_tools(
+        definition_of(version),
+        known,
+        is_child=source.is_sub_agent,
+        has_parent=source.parent_id is not None,
+    )
     found = call_parsing.read(offer.specs, name=name, arguments=arguments)
     if isinstance(found, ToolResult):
         raise InvalidEditError(" ".join(found.content.split()))
 
 
 def _other_arguments(
-    past: RunHistory, turn: Turn, edits: Edits, version: AgentVersion, *, is_child: bool
+    source: Run, past: RunHistory, turn: Turn, edits: Edits, version: AgentVersion
 ) -> _Plan:
     """Cut right after the model's answer: all its calls run again, one with other arguments."""
     index = turn.call_ids.index(edits.call)
     name = turn.answer.message.tool_calls[index].name
     if name != respond.NAME:
-        _check_arguments(name, edits.arguments or "", version, is_child=is_child)
+        _check_arguments(name, edits.arguments or "", version, source)
     payload = json.loads(json.dumps(past.payloads[turn.seq]))  # a copy down to its leaves
     payload["message"]["tool_calls"][index]["arguments"] = edits.arguments
     return _Plan(turn.seq, {turn.seq: payload})

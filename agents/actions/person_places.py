@@ -27,6 +27,7 @@ from agents.models import (
     NotifiedBrowser,
     RecalledMemory,
     Run,
+    StateEntry,
     TaskPush,
     WebhookDelivery,
 )
@@ -37,7 +38,7 @@ from tools.models import Credential, PendingSignIn
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a person's erasure reaches.
+    """Extent of a person's erasure.
 
     Attributes:
         workspace: Data of other workspaces is not reached.
@@ -60,7 +61,7 @@ Rows = Callable[[Reached], QuerySet[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PersonPlace:
     """Rows of one table.
 
     Attributes:
@@ -85,12 +86,12 @@ class Place:
             self.rows(reached).delete()
 
 
-def places_of(reached: Reached) -> list[Place]:
+def places_of(reached: Reached) -> list[PersonPlace]:
     """Return the places that concern an erasure, in the order of deletion."""
     return [place for place in PLACES if not (place.whole and reached.agent)]
 
 
-def tables_of(place: Place, reached: Reached) -> Iterator[QuerySet[Any]]:
+def tables_of(place: PersonPlace, reached: Reached) -> Iterator[QuerySet[Any]]:
     """Yield a place's rows, and table by table those that are deleted with them."""
     rows = place.rows(reached)
     yield rows
@@ -157,6 +158,14 @@ def _changed_by(runs: Collection[UUID]) -> QuerySet[Any, Any]:
     return MemoryChange.objects.filter(run_id__in=runs).values("item")
 
 
+def _state(reached: Reached) -> QuerySet[Any]:
+    """Return entries of the state store that the runs wrote, or anything else for the person."""
+    wrote = Q(run_id__in=reached.runs) | Q(conversation__in=reached.conversations)
+    if not reached.agent:
+        wrote |= Q(user=reached.user)
+    return StateEntry.objects.filter(wrote, workspace=reached.workspace)
+
+
 def _own_memories(reached: Reached) -> QuerySet[Any]:
     return MemoryItem.objects.of_person(reached.workspace, reached.user, reached.agent)
 
@@ -173,60 +182,67 @@ def _kept(reached: Reached) -> None:
 
 #: In the order of deletion: the runs are found through nothing that is deleted before them.
 PLACES: Final = (
-    Place(planned, delete=_erase_plans),
-    Place(_messages),
-    Place(lambda to: Delivery.objects.filter(workspace=to.workspace, run_id__in=to.runs)),
-    Place(
+    PersonPlace(planned, delete=_erase_plans),
+    PersonPlace(_messages),
+    PersonPlace(lambda to: Delivery.objects.filter(workspace=to.workspace, run_id__in=to.runs)),
+    PersonPlace(
         lambda to: WebhookDelivery.objects.filter(
             endpoint__workspace=to.workspace, run_id__in=to.runs
         )
     ),
-    Place(lambda to: TaskPush.objects.filter(workspace=to.workspace, run_id__in=to.runs)),
-    Place(
+    PersonPlace(lambda to: TaskPush.objects.filter(workspace=to.workspace, run_id__in=to.runs)),
+    PersonPlace(
         lambda to: InboundMessage.objects.filter(
             channel__workspace=to.workspace, run_id__in=to.runs
         ),
         blanked=("sender", "title"),
     ),
-    Place(_memories),
-    Place(_own_memories, delete=_kept),
-    Place(_given),
+    PersonPlace(_memories),
+    PersonPlace(_state),
+    PersonPlace(_own_memories, delete=_kept),
+    PersonPlace(_given),
     # Without an audit entry each, which would keep the name.
-    Place(lambda to: Credential.objects.filter(workspace=to.workspace, user=to.user), whole=True),
-    Place(lambda to: SavedView.objects.filter(workspace=to.workspace, user=to.user), whole=True),
-    Place(
+    PersonPlace(
+        lambda to: Credential.objects.filter(workspace=to.workspace, user=to.user), whole=True
+    ),
+    PersonPlace(
+        lambda to: SavedView.objects.filter(workspace=to.workspace, user=to.user), whole=True
+    ),
+    PersonPlace(
         lambda to: NotifiedBrowser.objects.filter(workspace=to.workspace, user=to.user), whole=True
     ),
-    Place(
+    PersonPlace(
         lambda to: PendingSignIn.objects.filter(workspace=to.workspace, started_by=to.user),
         whole=True,
     ),
-    Place(
+    PersonPlace(
         lambda to: AgentVersion.objects.filter(
             agent__workspace=to.workspace, published_by=to.user.get_username()
         ),
         blanked=("published_by",),
         whole=True,
     ),
-    Place(
+    PersonPlace(
         lambda to: AgentDraft.objects.filter(
             agent__workspace=to.workspace, saved_by=to.user.get_username()
         ),
         blanked=("saved_by",),
         whole=True,
     ),
-    Place(
+    PersonPlace(
         lambda to: MemoryChange.objects.filter(
             item__workspace=to.workspace, author=to.user.get_username()
         ),
         blanked=("author",),
         whole=True,
     ),
-    Place(
+    PersonPlace(
         lambda to: Run.objects.filter(root_id__in=to.roots),
         delete=lambda to: _delete_trees(to.roots),
     ),
-    Place(lambda to: Conversation.objects.filter(workspace=to.workspace, pk__in=to.conversations)),
+    PersonPlace(
+        lambda to: Conversation.objects.filter(workspace=to.workspace, pk__in=to.conversations)
+    ),
 )
 
 _CHUNK: Final = 100  # trees that are deleted at once

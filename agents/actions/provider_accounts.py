@@ -81,6 +81,18 @@ def save_provider_account(
             audit.record_on(by, action, account, details=changes)
 
 
+@transaction.atomic
+def remove_provider_account(account: ProviderAccount, *, by: Actor = SYSTEM) -> None:
+    """Delete an account and its key; the environment's key is used again, if there is one.
+
+    Raises:
+        ForbiddenError: The actor may not manage the workspace.
+    """
+    require(by, "workspace:manage", workspace_id=account.workspace_id)
+    audit.record_on(by, "provider_account.delete", account)
+    account.delete()
+
+
 def check_key(key: str) -> str:
     """Return the key without surrounding whitespace.
 

@@ -21,27 +21,72 @@ from django.db.models.functions import Cast, Now
 from django.db.models.lookups import GreaterThanOrEqual
 
 from agents.models import Budget, Run, RunCount
-from heartbit_site.base.audit import BY_SCHEDULE, SYSTEM, lock_chain, record
+from heartbit_site.base.audit import (
+    BY_SCHEDULE,
+    SYSTEM,
+    Actor,
+    changes,
+    lock_chain,
+    record,
+    record_on,
+)
 from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import UsageEntry, Workspace
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.rights import require
 
 logger = logging.getLogger(__name__)
 
+_LIMITS = ("max_tokens", "max_usd", "warn_at", "ask_at")
 NO_LIMIT = "Set a limit of tokens, of US dollars, or both."
 
 
 @transaction.atomic
-def save_budget(budget: Budget) -> None:
+def save_budget(budget: Budget, *, by: Actor = SYSTEM) -> None:
     """Write the limits of a budget; only a new budget's initial usage is written here.
 
     The initial usage is read from the ledger; model calls that end at this moment may be missing.
 
+    Args:
+        budget: New or changed.
+        by: The actor, for the audit.
+
     Raises:
         ConfigurationError: The budget has no limit, or its agent belongs to another workspace.
-        ConflictError: There is a budget of the same scope and period.
+        ConflictError: There is a budget of the same scope and period, or it is the tier's.
+        ForbiddenError: The actor may not change agents of the workspace.
     """
+    require(by, "agents:write", workspace_id=budget.workspace_id)
+    _refuse_tier(budget)
     _check(budget)
+    before = Budget.objects.filter(pk=budget.pk).first() if budget.pk else None
+    _write(budget)
+    if before is None:
+        record_on(by, "budget.add", budget, details=changes(Budget(), budget, _LIMITS))
+    elif changed := changes(before, budget, _LIMITS):
+        record_on(by, "budget.change", budget, details=changed)
+
+
+@transaction.atomic
+def remove_budget(budget: Budget, *, by: Actor = SYSTEM) -> None:
+    """Delete a budget: its limits end at once; what was spent stays in the ledger.
+
+    Raises:
+        ConflictError: It is the tier's.
+        ForbiddenError: As for ``save_budget``.
+    """
+    require(by, "agents:write", workspace_id=budget.workspace_id)
+    _refuse_tier(budget)
+    record_on(by, "budget.delete", budget)
+    budget.delete()
+
+
+def _refuse_tier(budget: Budget) -> None:
+    if budget.from_tier:
+        raise ConflictError("This budget is the tier's: an operator changes the tier.")
+
+
+def _write(budget: Budget) -> None:
     if budget.pk:
         # With changed limits the notices of this period are due again.
         budget.warned_period = budget.exceeded_period = budget.exceeded_notified_period = None
@@ -78,7 +123,9 @@ def _check(budget: Budget) -> None:
             raise ConfigurationError(f"{agent.name} belongs to another workspace.")
     with about("ask_at"):
         if budget.ask_at is not None and budget.ask_at < budget.warn_at:
-            raise ConfigurationError("It is below the warning: ask later, or warn sooner.")
+            raise ConfigurationError(
+                "The percentage is below that of the warning: raise it, or warn sooner."
+            )
     scope = {"agent": agent, "person": budget.person, "schedule": budget.schedule}
     others = Budget.objects.filter(workspace=budget.workspace_id, period=budget.period, **scope)
     if others.filter(from_tier=False).exclude(pk=budget.pk).exists():

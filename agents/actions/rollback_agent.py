@@ -19,6 +19,7 @@ from pydantic_core import to_jsonable_python
 
 from agents.actions.publish_agent import Publication, make_current
 from agents.definitions import snapshot
+from agents.definitions.definition import BLACKBOARD
 from agents.definitions.kinds import RegisteredKind, find_kind
 from agents.definitions.snapshot_diff import PartChangeOut, compare
 from agents.definitions.spec import GRANT_SETTINGS, ToolGrant
@@ -75,7 +76,7 @@ def rollback_agent(agent: Agent, number: int, *, by: Actor, anyway: bool = False
     kind = find_kind(locked.kind, locked.name)
     _check_readable(wanted, locked, kind)
     gone = [
-        *_restore_tools(locked, wanted.snapshot["tools"]),
+        *_restore_tools(locked, wanted.snapshot),
         *_restore_team(locked, wanted.snapshot["team"]),
         *_restore_skills(locked, wanted.snapshot),
     ]
@@ -114,10 +115,15 @@ def _restore_fields(agent: Agent, kind: RegisteredKind, content: Mapping[str, An
     agent.save()
 
 
-def _restore_tools(agent: Agent, tools: list[dict[str, Any]]) -> list[str]:
+def _restore_tools(agent: Agent, content: Mapping[str, Any]) -> list[str]:
     """Bind exactly these tools and disable others; return sentences on those not installed."""
-    wanted = {tool["name"]: tool for tool in tools}
+    wanted = {tool["name"]: tool for tool in content["tools"]}
     known = catalogue(agent.workspace_id)
+    agent.bindings.filter(tool__in=BLACKBOARD).delete()  # disabled ones would be turned off
+    off = content.get("turned_off", ())
+    ToolBinding.objects.bulk_create(
+        ToolBinding(agent=agent, tool=name, enabled=False) for name in off
+    )
     agent.bindings.exclude(tool__in=wanted).update(enabled=False)
     for name, tool in wanted.items():
         if name in known:

@@ -92,8 +92,8 @@ class RunRequest:
         home: Placement of the run: fleet or local.
         priority: Higher starts first, among the workspace's runs.
         approve: True if every tool call, also of its sub-agents, waits for a person.
-        review: Reviewers of the result (``agents.journal.review_policy``), unless the agent names
-            its own; empty: nobody.
+        review: Reviewers of the result (``base.review_policy``), unless the agent names its own;
+            empty: no one.
         hops: Length of the chain of agents' schedules that led to the run, as in ``Run``.
         idempotency_key: Repeating the key in the same workspace returns the same run.
         by: The run's owner.

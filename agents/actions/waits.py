@@ -247,7 +247,7 @@ def resolve_call(call: ToolCall, outcome: CallResolution, *, by: Actor, result: 
 
 
 def refuse_others(asked: WaitQuestion, user_id: int | None) -> None:
-    """Raise unless a person is among those whom a question asks.
+    """Raise unless a question asks this person.
 
     Raises:
         CallClosedError: Others are asked.
@@ -288,6 +288,7 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
         InvalidEditError: The answer does not fit the schema; nothing was resolved.
         CallClosedError: The wait is resolved, its run has ended, or others are asked.
     """
+    require(by, question_of(wait).scope, workspace_id=wait.run.workspace_id)
     _answer(wait, answer, by=by)
     if wait.kind != BUDGET.name or answer.get("decision") != "continue":
         return
@@ -301,7 +302,6 @@ def answer_wait(wait: Wait, answer: Any, *, by: Actor) -> None:
 @transaction.atomic
 def _answer(wait: Wait, answer: Any, *, by: Actor) -> None:
     kind, asked = kind_of(wait.kind), question_of(wait)
-    require(by, asked.scope, workspace_id=wait.run.workspace_id)
     if kind.answer is None:
         raise CallClosedError(f"A wait of the kind {kind.name!r} is not answered like this.")
     refuse_others(asked, by.user_id)

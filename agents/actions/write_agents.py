@@ -16,6 +16,7 @@ from agents.actions.check_agent import (
     check_reviewers,
 )
 from agents.actions.publish_agent import Led, Publication, make_current
+from agents.definitions.definition import BLACKBOARD
 from agents.definitions.kinds import kind_of
 from agents.definitions.spec import GRANT_SETTINGS, AgentSpec, DefinitionSpec, ToolGrant
 from agents.definitions.validation_messages import InvalidSettingError
@@ -220,8 +221,6 @@ def _same(one: object, other: object) -> bool:
 ORCHESTRATOR = "orchestrator"
 #: Long enough for a team on the built-in model on a busy machine.
 DELEGATION_SECONDS = 600
-#: Tools that every member of a team has, unless a file or a program says otherwise.
-BLACKBOARD = ("blackboard_list", "blackboard_read", "blackboard_write")
 
 
 def _granted(*tools: str) -> list[ToolGrant]:

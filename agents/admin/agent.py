@@ -15,7 +15,7 @@ from agents.admin import strategy_form
 from agents.admin.agent_list import AgentList
 from agents.admin.bindings import ToolBindingFormSet
 from agents.admin.forms import AgentForm, skill_choices
-from agents.admin.run_start import RunStart, save_definition
+from agents.admin.run_start import RunStart, remove_definition, save_definition
 from agents.admin.templates import FromTemplates, TemplateBindingInline
 from agents.admin.version import VersionInline
 from agents.definitions.advice import advice
@@ -43,7 +43,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         *("review", ("review_timeout_seconds", "review_escalate_after_minutes")),
     ),
     "Skills": ("skills",),
-    "Memory": ("memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
+    "Memory": ("memory", "memory_tokens", "memory_weights", "extract_memories", "extraction_model"),
     "Answer": ("response_schema",),
     "Conversation": strategy_form.FIELDS,
     "Team": ("team", ("max_parallel", "delegation_timeout_seconds")),
@@ -66,6 +66,7 @@ class AgentAdmin(VerbAdmin[Agent], FromTemplates, RunStart, AgentList):
 
     sortable_by = None
     form = AgentForm
+    remove = staticmethod(remove_definition)
     filter_horizontal = ("team",)
     inlines = (TemplateBindingInline, VersionInline)
     conditional_fields = strategy_form.conditions()

@@ -22,7 +22,12 @@ from redis.exceptions import RedisError
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminSelectWidget
 
 from agents.actions.environment_keys import check_environment_key, known_environment_keys
-from agents.actions.provider_accounts import HOSTED, check_account, save_provider_account
+from agents.actions.provider_accounts import (
+    HOSTED,
+    check_account,
+    remove_provider_account,
+    save_provider_account,
+)
 from agents.admin import formatting
 from agents.runtime.providers.accounts import account_name
 from agents.runtime.providers.open_circuits import OpenCircuit, close_circuit, open_circuits
@@ -76,7 +81,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     needs: ClassVar = rights("runs:read", "workspace:manage", check="workspace:manage")
     audit_name = "provider_account"
     unsaid = frozenset({"key"})
-    verbs_record = frozenset({"add", "change"})
+    remove = staticmethod(remove_provider_account)
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
     list_after_template = "admin/base/provideraccount/environment_keys.html"

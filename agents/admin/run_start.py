@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from agents.actions.admit import admit
+from agents.actions.remove_agent import remove_agent, uses_of
 from agents.actions.run_request import RunRequest
 from agents.actions.save_agent import change_agent, create_agent
 from agents.admin.agent_list import AgentList
@@ -21,6 +22,8 @@ from agents.models import Agent
 from heartbit_site.admin.actions import actor_of, dialog, page_action
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.themed import ModelAdmin
+from heartbit_site.base.amounts import counted
+from heartbit_site.base.audit import Actor
 
 
 class RunStart(ModelAdmin[Any]):
@@ -34,9 +37,10 @@ class RunStart(ModelAdmin[Any]):
     warn_unsaved_form = True
     actions_detail = ("start", "open_chat", *AgentList.switches)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Runs are pinned to versions: a definition is kept as long as the installation."""
-        return False
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """Return what a deletion touches, and why one is refused: runs and versions stay."""
+        said = [line for agent in objs for line in _touched(agent)]
+        return said, {str(self.opts.verbose_name_plural): len(objs)}, set(), []
 
     @page_action("Open chat", icon="forum", permission="start")
     def open_chat(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -99,3 +103,17 @@ def save_definition(
         else:
             messages.info(request, f"Nothing that its runs see has changed: v{number}.")
     report_republished(request, written.led)
+
+
+def remove_definition(agent: Agent, *, by: Actor) -> None:
+    """Delete an agent or a workflow with ``remove_agent``."""
+    remove_agent(agent.workspace, agent.name, by=by)
+
+
+def _touched(agent: Agent) -> list[str]:
+    uses = uses_of(agent)
+    if uses.refusal:
+        return [uses.refusal]
+    kept = f"{counted(uses.runs, 'run')} and {counted(uses.conversations, 'conversation')}"
+    gone = f"{counted(uses.budgets, 'budget')} and {counted(uses.grants, 'standing permission')}"
+    return [f"{agent.name}, with {gone}. What stays: {kept}, and all versions."]

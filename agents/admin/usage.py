@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.core.exceptions import NON_FIELD_ERRORS
-from django.db.models import BigIntegerField, DecimalField, Func, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from agents.actions.quotas import NO_LIMIT, save_budget
+from agents.actions.quotas import NO_LIMIT, remove_budget, save_budget
 from agents.admin import formatting
 from agents.models import Budget
-from agents.reads.usage import gauge
+from agents.reads.usage import tokens_used, usd_used, with_spending
 from agents.reads.views import CountGaugeOut, MoneyGaugeOut
+from heartbit_site.admin.actions import actor_of
 from heartbit_site.admin.columns import Column, ConditionFilter, pill
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
@@ -96,8 +97,8 @@ class BudgetAdmin(VerbAdmin[Budget]):
     """Limits that calls are checked against before they are made; tiers have theirs elsewhere."""
 
     needs: ClassVar = rights("runs:read", "agents:write")
-    verbs_record = frozenset()
     form = BudgetForm
+    remove = staticmethod(remove_budget)
     list_display = ("whose", "workspace", "period", "tokens", "money", "state")
     list_filter = ("workspace", "period")
     search_fields = ("agent__name", "workspace__slug")
@@ -117,15 +118,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Budget]:
         """Return people's budgets with the spending of the current period, which a row may lag."""
-        budgets = super().get_queryset(request).filter(from_tier=False)
-        budgets = budgets.select_related("workspace", "agent", "person")
-        annotated: QuerySet[Budget] = budgets.annotate(
-            tokens_now=Func(
-                template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
-            ),
-            usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
-        )
-        return annotated
+        return with_spending(super().get_queryset(request).filter(from_tier=False))
 
     def get_fieldsets(self, request: HttpRequest, obj: Budget | None = None) -> Any:
         """Return the fields; a new budget has no spending to show."""
@@ -137,7 +130,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
 
     def save_row(self, request: HttpRequest, row: Budget, form: Any) -> None:
         """Save with ``save_budget``."""
-        save_budget(row)
+        save_budget(row, by=actor_of(request))
 
     # ------------------------------------------------------------------------------------- columns
 
@@ -147,7 +140,7 @@ class BudgetAdmin(VerbAdmin[Budget]):
 
     def state(self, budget: Budget) -> SafeString:
         """Return the state: whether the budget still allows model calls."""
-        states = {_tokens(budget).state, _usd(budget).state}
+        states = {tokens_used(budget).state, usd_used(budget).state}
         if "exceeded" in states:
             return pill("Spent", tone="danger")
         if "warning" in states:
@@ -155,24 +148,14 @@ class BudgetAdmin(VerbAdmin[Budget]):
         return pill("Open", tone="success")
 
 
-def _tokens(budget: Any) -> CountGaugeOut:
-    """Return the tokens of the current period."""
-    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
-
-
-def _usd(budget: Any) -> MoneyGaugeOut:
-    """Return the US dollars of the current period."""
-    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)
-
-
 def _tokens_meter(budget: Any) -> SafeString:
     limit = f"{budget.max_tokens or 0:,}"
-    return _meter(_tokens(budget), f"{budget.tokens_now:,}", limit)
+    return _meter(tokens_used(budget), f"{budget.tokens_now:,}", limit)
 
 
 def _usd_meter(budget: Any) -> SafeString:
     limit = f"${budget.max_usd or 0:,.2f}"
-    return _meter(_usd(budget), f"${budget.usd_now:,.4f}", limit)
+    return _meter(usd_used(budget), f"${budget.usd_now:,.4f}", limit)
 
 
 def _meter(shown: CountGaugeOut | MoneyGaugeOut, used: str, limit: str) -> SafeString:

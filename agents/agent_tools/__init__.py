@@ -1,4 +1,4 @@
-"""Tools for agents at run time: a run tree's blackboard and folder, skills, messages."""
+"""Tools for agents at run time: a run tree's blackboard and folder, state, skills, messages."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from agents.agent_tools.messages import (
     start_agent,
 )
 from agents.agent_tools.skills import load_skill, read_skill_file
+from agents.agent_tools.state import state_delete, state_exists, state_get, state_set
 
 __all__ = [
     "ask_agent",
@@ -33,5 +34,9 @@ __all__ = [
     "send_message",
     "shell",
     "start_agent",
+    "state_delete",
+    "state_exists",
+    "state_get",
+    "state_set",
     "write",
 ]

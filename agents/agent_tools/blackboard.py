@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Annotated, Any
 
 from django.utils import timezone
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from agents.models import BlackboardEntry
 from agents.querysets import blackboard
+from heartbit_site.base.shared_value import check_value
 from heartbit_site.base.toolspec import Effect, ToolContext, tool
 
 Key = Annotated[str, Field(min_length=1, max_length=200, description="The entry's name.")]
@@ -33,18 +34,21 @@ def blackboard_read(context: ToolContext, key: Key) -> Any:
 def blackboard_write(
     context: ToolContext,
     key: Key,
-    value: Annotated[str, Field(max_length=20_000, description="The value to share.")],
+    value: Annotated[JsonValue, Field(description="The value to share: any JSON.")],
     ttl_seconds: Annotated[
         int | None, Field(ge=1, description="Delete it after so long; omit to keep it.")
     ] = None,
 ) -> str:
-    """Share a value with the whole team; an entry of the same name is replaced."""
+    """Share a value with the whole team; an entry of the same name is replaced.
+
+    A text, or an object or list that the others read part by part.
+    """
     expires = timezone.now() + timedelta(seconds=ttl_seconds) if ttl_seconds else None
     BlackboardEntry.objects.update_or_create(
         root_id=context.root_id,
         key=key,
         defaults={
-            "value": value,
+            "value": check_value(value),
             "author": context.agent,
             "expires_at": expires,
             "updated_at": timezone.now(),

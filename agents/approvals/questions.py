@@ -41,7 +41,12 @@ def answer_schema(call: ToolCall) -> dict[str, Any] | None:
     except ConfigurationError:
         return None  # written by a newer Heartbit, which can decide it
     # A tool that has changed since publication is not offered, so no answer would be valid.
-    offer = offered_tools(definition, catalogue(run.workspace_id), is_child=run.is_sub_agent)
+    offer = offered_tools(
+        definition,
+        catalogue(run.workspace_id),
+        is_child=run.is_sub_agent,
+        has_parent=run.parent_id is not None,
+    )
     if known.name not in offer.specs:
         return None
     return questions.form_of((call.approval_view or {}).get("arguments", {}))

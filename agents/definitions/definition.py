@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agents.context import strategy
 from agents.context.strategy import Strategy
 from agents.definitions.spec import AgentSettings, ToolGrant
 from agents.llm.wrappers.retry import RetryPolicy
+
+#: Tools that every run below another one has, unless its agent turns them off.
+BLACKBOARD: Final = ("blackboard_list", "blackboard_read", "blackboard_write")
+#: Tokens of memories of an agent that only says that it remembers.
+USUAL_MEMORY_TOKENS: Final = 1_000
 
 
 class BoundTool(ToolGrant):
@@ -67,6 +72,7 @@ class AgentDefinition(AgentSettings):
         team: Name and description of each agent it may delegate to.
         workflows: The workflows of its team.
         pinned_skills: Its skills.
+        turned_off: Names of tools of ``BLACKBOARD`` that it does not get.
     """
 
     version_id: int
@@ -77,6 +83,7 @@ class AgentDefinition(AgentSettings):
     team: tuple[tuple[str, str], ...] = ()
     workflows: tuple[TeamWorkflow, ...] = ()
     pinned_skills: tuple[PinnedSkill, ...] = ()
+    turned_off: tuple[str, ...] = ()
 
     @property
     def delegates(self) -> bool:
@@ -92,6 +99,11 @@ class AgentDefinition(AgentSettings):
         own = None if bound is None else bound.timeout_seconds
         agents = self.tool_timeout_seconds
         return agents if own is None else min(own, agents)
+
+    @property
+    def recalled_tokens(self) -> int:
+        """Tokens of memories that its runs are given at their start; 0: none."""
+        return self.memory_tokens or (USUAL_MEMORY_TOKENS if self.memory else 0)
 
     @property
     def retry(self) -> RetryPolicy:

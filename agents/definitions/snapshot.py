@@ -16,6 +16,7 @@ from typing import Any, Final, get_args
 
 from agents.context import strategy
 from agents.definitions.definition import (
+    BLACKBOARD,
     AgentDefinition,
     BoundTool,
     PinnedSkill,
@@ -62,6 +63,7 @@ def write(
             the hash of its ``version`` too (an empty one pins none), and a workflow its ``input``.
         skills: Skills by name; without skills the snapshot is the same as before skills existed.
     """
+    off = sorted(one.name for one in spec.tools if not one.enabled and one.name in BLACKBOARD)
     pinned, kind = [skill._asdict() for skill in skills], kind_of(spec)
     return {
         "format": FORMAT,
@@ -74,6 +76,7 @@ def write(
         ],
         "team": [dict(member) for member in team],
         **({"skills": pinned} if pinned else {}),
+        **({"turned_off": off} if off else {}),
     }
 
 
@@ -84,7 +87,7 @@ def settings_of(snapshot: Mapping[str, Any], spec: type[Spec]) -> dict[str, Any]
 
 def unknown_settings(snapshot: Mapping[str, Any], spec: type[Spec]) -> list[str]:
     """Return the names of the settings in a snapshot that only a newer Heartbit knows."""
-    groups: dict[str, set[str]] = {"": {"format", "kind", "tools", "team", "skills"}}
+    groups: dict[str, set[str]] = {"": {"format", "kind", "tools", "team", "skills", "turned_off"}}
     for name, pin in pins_of(spec).items():
         groups.setdefault(pin.group, set()).add(pin.name or name)
         groups[""].add(pin.group or pin.name or name)
@@ -159,6 +162,7 @@ def read(version_id: int, agent_id: int, name: str, snapshot: Mapping[str, Any])
         ),
         skills=[skill["name"] for skill in snapshot.get("skills", ())],
         pinned_skills=pinned_skills(snapshot),
+        turned_off=tuple(snapshot.get("turned_off", ())),
     )
     strategy.parse(definition.context_strategy)  # rejects an unknown strategy before any slice
     return definition

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from agents.definitions import validators
-from agents.journal.review_policy import MOST_CHARACTERS, read_reviewers
+from heartbit_site.base.review_policy import MOST_CHARACTERS, read_reviewers
 from heartbit_site.base.spec import Spec
 from heartbit_site.base.view import dollars
 
@@ -183,7 +183,7 @@ class DefinitionSettings(Spec):
         "",
         description=(
             "People who see a result before it is delivered: anyone (who may decide), group:NAME "
-            "or person:USERNAME. Empty: as the schedule or the run says, else nobody."
+            "or person:USERNAME. Empty: as the schedule or the run says, else no one."
         ),
     )
     review_timeout_seconds: Positive | None = Field(
@@ -329,6 +329,14 @@ class AgentSettings(DefinitionSettings):
             "of being sent the schema of each."
         ),
     )
+    memory: Annotated[bool, Pinned(late=True)] = Field(
+        default=False,
+        description=(
+            "Remember across runs: give the model what it remembers of the task, and store what "
+            "is worth remembering after each run, as the settings below say or with their usual "
+            "values."
+        ),
+    )
     memory_weights: Annotated[MemoryWeights, Pinned(late=True)] = Field(
         default_factory=dict,
         description=(
@@ -340,7 +348,7 @@ class AgentSettings(DefinitionSettings):
         0,
         description=(
             "Tokens of memories that fit the task best, which the model is given at the start of "
-            "a run. 0: none."
+            "a run. 0: none, or 1,000 if memory is on."
         ),
     )
     extract_memories: Annotated[bool, Pinned(late=True)] = Field(

@@ -62,7 +62,7 @@ class Report:
         files: Attached files, within the size limit.
         left_out: Files that are not attached, with their sizes.
         link: The run's page.
-        reviewed_by: Person who approved the answer; empty: nobody reviewed it.
+        reviewed_by: Person who approved the answer; empty: no one reviewed it.
     """
 
     run_id: UUID

@@ -16,7 +16,7 @@ from django.db import models, transaction
 from django.db.models import QuerySet
 
 from agents.actions.erase_runs import reached_runs
-from agents.actions.person_places import Place, Reached, places_of, tables_of
+from agents.actions.person_places import PersonPlace, Reached, places_of, tables_of
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import directory
 from agents.housekeeping.erase_person import ArchivedRuns, find_archived
@@ -76,9 +76,9 @@ def _reached(workspace: Workspace, user: User, archived: set[UUID]) -> Reached:
     return Reached(workspace, user, "", frozenset(roots), frozenset(conversations), frozenset(runs))
 
 
-def _tables(reached: Reached) -> dict[str, list[tuple[QuerySet[Any], Place | None]]]:
+def _tables(reached: Reached) -> dict[str, list[tuple[QuerySet[Any], PersonPlace | None]]]:
     """Return the rows to export by the name of their file; a table has a file."""
-    found: dict[str, list[tuple[QuerySet[Any], Place | None]]] = {}
+    found: dict[str, list[tuple[QuerySet[Any], PersonPlace | None]]] = {}
     for place in places_of(reached):
         first, *others = tables_of(place, reached)
         found.setdefault(first.model._meta.db_table, []).append((first, place))
@@ -87,7 +87,7 @@ def _tables(reached: Reached) -> dict[str, list[tuple[QuerySet[Any], Place | Non
     return found
 
 
-def _rows(rows: QuerySet[Any], place: Place | None) -> Iterator[dict[str, Any]]:
+def _rows(rows: QuerySet[Any], place: PersonPlace | None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table with the columns that an erasure would delete."""
     names = [field.attname for field in rows.model._meta.concrete_fields if not _is_secret(field)]
     if place is not None and place.blanked:

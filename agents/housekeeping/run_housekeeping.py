@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from agents.actions.notified_browsers import prune_browsers
+from agents.actions.state import prune_state
 from agents.actions.task_pushes import prune_task_pushes
 from agents.choices import DeliveryStatus
 from agents.housekeeping.archive_files import ArchiveError, ArchivingError
@@ -88,6 +89,7 @@ PRUNES = (
     prune_old_pushes,
     prune_browsers,
     expire_memories,
+    prune_state,
 )
 
 

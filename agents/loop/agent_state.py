@@ -52,7 +52,7 @@ class AgentState(CallingState):
         response_schema: Response schema in place of the agent's own; None: the agent's own.
         may_delegate: True if the run delegates to its team although it is a child.
         budget_asks: Number of questions about budgets.
-        stopped_by: Owner who has stopped the run at a budget's question; empty: nobody.
+        stopped_by: Owner who has stopped the run at a budget's question; empty: no one.
         client_tools: Tools that the client runs itself, as in ``RunCreated``.
         streamed: Text of the model call in flight; not journaled.
     """

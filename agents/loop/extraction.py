@@ -160,6 +160,7 @@ def definition_for(definition: AgentDefinition) -> AgentDefinition:
             "context_strategy": {"type": "unlimited"},
             "execution_mode": "never",
             "code_mode": False,
+            "memory": False,
             "memory_tokens": 0,
             "stop": [],
             "max_tokens": max(definition.max_tokens, 4096),

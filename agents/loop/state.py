@@ -30,9 +30,9 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.journal.folding import Fold, folds
-from agents.journal.review_policy import ReviewPolicy
 from agents.journal.waits import REVIEW
 from agents.llm.messages import Message, Usage
+from heartbit_site.base.review_policy import ReviewPolicy
 from heartbit_site.base.suspensions import WaitOutcome
 
 # Events that others write, even while no worker has the run. The lease holder writes all others.
@@ -71,7 +71,7 @@ class RunState(Fold):
             by the key of their wait.
         resolved: Waits that ended and whose outcome is not used yet, by key.
         worked_seconds: Duration of earlier slices, without time spent waiting or queued.
-        review: Review of the result before it is delivered; None: nobody reviews it.
+        review: Review of the result before it is delivered; None: no one reviews it.
         reviews: Number of reviews that were requested.
         proposed: The result that is reviewed, or was reviewed last.
         cancel_reason: Reason of a cancel request, if there is one.

@@ -1,8 +1,6 @@
-"""The history of a conversation has the pictures of its messages."""
+"""The history of a conversation has the pictures of its messages: a later migration installs it."""
 
 from django.db import migrations
-
-from agents.runs.install import install
 
 
 class Migration(migrations.Migration):
@@ -11,6 +9,4 @@ class Migration(migrations.Migration):
         ('agents', '0029_run_words'),
     ]
 
-    operations = [
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
-    ]
+    operations = []

@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agent',
             name='review',
-            field=models.CharField(blank=True, db_default='', default='', help_text='People who see a result before it is delivered: anyone (who may decide), group:NAME or person:USERNAME. Empty: as the schedule or the run says, else nobody.', max_length=160),
+            field=models.CharField(blank=True, db_default='', default='', help_text='People who see a result before it is delivered: anyone (who may decide), group:NAME or person:USERNAME. Empty: as the schedule or the run says, else no one.', max_length=160),
         ),
         migrations.AddField(
             model_name='agent',

@@ -10,7 +10,7 @@ KINDS = ["email", "webhook", "artifact", "drive"]
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0034_erased_texts'),
+        ('agents', '0035_state_store'),
     ]
 
     operations = [

@@ -21,6 +21,7 @@ from agents.models.recalled_memory import RecalledMemory
 from agents.models.run import Run
 from agents.models.run_count import RunCount
 from agents.models.skill import Skill, SkillFile, SkillVersion
+from agents.models.state import StateEntry
 from agents.models.task_push import TaskPush
 from agents.models.version import AgentVersion
 from agents.models.webhook import WebhookDelivery, WebhookEndpoint

@@ -99,6 +99,7 @@ class Agent(models.Model):
         max_length=8, choices=ExecutionMode.choices, **_agent("execution_mode")
     )
     code_mode = models.BooleanField(**_agent("code_mode"))
+    memory = models.BooleanField(**_agent("memory"))
     memory_weights = models.JSONField(
         default=dict, db_default=Value({}, models.JSONField()), **_agent("memory_weights")
     )

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 
 from agents.choices import BudgetPeriod
 from agents.models.agent import Agent
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import one_of
 
@@ -130,9 +131,3 @@ class Budget(models.Model):
             self.person.get_username() if self.person is not None else "",
             self.schedule,
         )
-
-
-def describe_scope(agent: str, person: str, schedule: str) -> str:
-    """Return whose runs a budget counts, such as ``agent writer, schedule Monday report``."""
-    parts = {"agent": agent, "person": person, "schedule": schedule}
-    return ", ".join(f"{kind} {name}" for kind, name in parts.items() if name)

@@ -64,7 +64,7 @@ class ResultOut(View):
     error: str | None
     finish_reason: str | None = Field(description="length: the answer was cut at max_tokens.")
     reviewed_by: str | None = Field(
-        default=None, description="Person who approved or edited it; null: nobody reviewed it."
+        default=None, description="Person who approved or edited it; null: no one reviewed it."
     )
     _is_program: bool = PrivateAttr(default=False)
 
@@ -99,7 +99,7 @@ def build(
         metrics: Time and usage.
         kept: Names under which the whole answer is also an artifact.
         finish_reason: Reason for the end of the last answer.
-        reviewed_by: Person who approved the result; empty: nobody reviewed it.
+        reviewed_by: Person who approved the result; empty: no one reviewed it.
         left_out: What failed although the run succeeded; its result is then partial.
         programs: Programs that it executed.
         files: Files that these left.

@@ -8,10 +8,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from agents.journal.events import BudgetAsked, CallWaiting, ReviewRequested
-from agents.journal.review_policy import ReviewPolicy
 from agents.journal.waits import BUDGET, QUESTION, REVIEW, kind_of
 from agents.models import RunEvent, Wait
 from heartbit_site.base.access import Access
+from heartbit_site.base.review_policy import ReviewPolicy
 
 #: Scope of the people whom a budget asks to go on: those who change budgets.
 OWNERS: Final = "agents:write"
@@ -91,7 +91,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
     result: dict[str, Any] = {"type": "string", "maxLength": _LONGEST_RESULT}
     if structured is not None:
         result = dict(payload["response_schema"] or {})
-    result = {"description": "What is delivered instead, by the decision edit."} | result
+    result = {"description": "Result to deliver instead, for the decision edit."} | result
     form = {
         "type": "object",
         "properties": {
@@ -102,7 +102,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
             "message": {
                 "type": "string",
                 "maxLength": MOST_OF_MESSAGE,
-                "description": "What is to change, or why the result is rejected.",
+                "description": "Changes to make, or the reason of a rejection.",
             },
             "result": result,
         },

@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.contrib.auth.models import Group, User
 from django.db.models import Q
 
-from agents.journal.review_policy import ReviewPolicy, read_reviewers
 from heartbit_site.base.access import members_with
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.review_policy import ReviewPolicy, read_reviewers
 
 
 def reviewers_problem(workspace: Workspace, text: str) -> str:
-    """Return why nobody could review a result, as the end of a sentence; empty: somebody can."""
+    """Return why no one could review a result, as the end of a sentence; empty: someone can."""
     try:
         policy = ReviewPolicy(read_reviewers(text))
     except ValueError as error:

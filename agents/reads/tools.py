@@ -12,19 +12,21 @@ from typing import Any, Final
 from django.db.models import Count, Q, QuerySet
 
 from agents.choices import CallStatus
-from agents.definitions.definition import AgentDefinition
+from agents.definitions.definition import BLACKBOARD, AgentDefinition
 from agents.definitions.server_grants import ALL
 from agents.models import Run, ToolBinding, ToolCall
 from agents.querysets import shown_tool
 from heartbit_site.base.schema_references import in_schema_order
 from heartbit_site.base.toolspec import ToolSpec
 from tools.definitions import catalogue as definitions
+from tools.definitions.registry import registry
 
 
 def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:
-    """Return the tools of a version by name, each as it was published."""
+    """Return the tools of a version by name, each as it was published; the blackboard's as now."""
+    shared = {name: registry[name] for name in BLACKBOARD}
     found = {tool.name: definitions.find(tool.name, tool.pinned) for tool in definition.tools}
-    return {name: spec for name, spec in found.items() if spec is not None}
+    return shared | {name: spec for name, spec in found.items() if spec is not None}
 
 
 def pinned_tool(call: ToolCall) -> ToolSpec | None:

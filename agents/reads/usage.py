@@ -14,6 +14,9 @@ from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from django.db.models import BigIntegerField, DecimalField, Func, QuerySet
+
+from agents.models import Budget
 from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
@@ -35,6 +38,7 @@ _NOW = """
            x.month AS month_start, x.day + interval '1 day' AS day_ends,
            (x.month AT TIME ZONE 'UTC' + interval '1 month') AT TIME ZONE 'UTC' AS month_ends,
            t.name AS tier, t.runs_per_day, t.tokens_per_month, t.usd_per_month, t.runs_at_once,
+           least(t.memory_days, m.kept_days) AS memory_days,
            coalesce(t.warn_at, 80) AS warn_at, c.runs AS counted,
            (SELECT count(*) FROM agents_run r WHERE r.workspace_id = w.id
             AND r.status = 'running' AND r.home = 'fleet') AS running,
@@ -45,6 +49,7 @@ _NOW = """
           FROM (SELECT clock_timestamp() AS now) n) x
     JOIN base_workspace w ON w.id = %(workspace)s
     LEFT JOIN base_tier t ON t.id = w.tier_id
+    LEFT JOIN memory_memorypolicy m ON m.workspace_id = w.id
     LEFT JOIN agents_runcount c
         ON c.workspace_id = w.id AND c.agent_id IS NULL AND c.starts_at >= x.day
 """
@@ -118,6 +123,7 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
         usd_this_month=usd or gauge(MoneyGaugeOut, spent, None, warn_at),
         runs_at_once=gauge(CountGaugeOut, now["running"], now["runs_at_once"], warn_at),
         queued=now["queued"],
+        memory_days=now["memory_days"],
         unpriced_calls=sum(row["unpriced"] for row in this_month),
         day_ends=now["day_ends"],
         month_ends=now["month_ends"],
@@ -160,3 +166,24 @@ def gauge(
 
 def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
     return fetch_named(query, {"workspace": workspace.pk, **values})
+
+
+def with_spending(budgets: QuerySet[Budget]) -> QuerySet[Budget]:
+    """Add what was spent in the current period, which a row may lag: tokens_now, usd_now."""
+    annotated: QuerySet[Budget] = budgets.select_related("workspace", "agent", "person").annotate(
+        tokens_now=Func(
+            template="heartbit_spent_tokens(agents_budget)", output_field=BigIntegerField()
+        ),
+        usd_now=Func(template="heartbit_spent_usd(agents_budget)", output_field=DecimalField()),
+    )
+    return annotated
+
+
+def tokens_used(budget: Any) -> CountGaugeOut:
+    """Return the tokens of the current period, of a row of ``with_spending``."""
+    return gauge(CountGaugeOut, budget.tokens_now, budget.max_tokens, budget.warn_at)
+
+
+def usd_used(budget: Any) -> MoneyGaugeOut:
+    """Return the US dollars of the current period, of a row of ``with_spending``."""
+    return gauge(MoneyGaugeOut, budget.usd_now, budget.max_usd, budget.warn_at)

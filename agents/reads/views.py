@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from agents.models.budget import describe_scope
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.view import Id, Money, Seconds, Time, View
 
 AgentState = Literal["idle", "busy", "error", "stopped"]
@@ -257,6 +257,9 @@ class WorkspaceUsageOut(View):
     usd_this_month: MoneyGaugeOut
     runs_at_once: CountGaugeOut = Field(description="Runs of the fleet that are running now.")
     queued: int = Field(description="Runs that could start now if there were room.")
+    memory_days: int | None = Field(
+        None, description="Days without use until a memory is erased; null: never."
+    )
     unpriced_calls: int = Field(description="Calls of this month whose price is unknown.")
     day_ends: Time
     month_ends: Time

@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "aecf5dfafc44d931db3b382ce5e52dd4b78dd1c7f494b5f992bdf2c35baa52b4"
+FINGERPRINT = "0fd51a87fe1abe678eca8cf4696827a26a507798227760c1c329d0f6f2db8aee"
 
 
 def statements() -> str:

@@ -99,12 +99,20 @@ FROM agents_message m
 WHERE m.workspace_id = %(workspace)s AND m.created_at >= %(floor)s
 """
 _AUDIT: Final = """
-SELECT a.xmin, a.at, 'audit:' || a.id, a.action, NULL, a.target,
-       a.details || CASE WHEN a.action LIKE 'quota.%%'
-           THEN jsonb_build_object('quota', a.label, 'workspace', w.slug) ELSE '{}' END
+SELECT a.xmin, a.at, 'audit:' || a.id,
+       CASE a.action WHEN 'agent.start' THEN 'agent.started' WHEN 'agent.stop' THEN 'agent.stopped'
+           WHEN 'agent.restart' THEN 'agent.restarted'
+           ELSE CASE WHEN a.action LIKE 'agent.%%' THEN 'agent.changed' ELSE a.action END END,
+       NULL, a.target,
+       CASE WHEN a.action LIKE 'agent.%%' THEN jsonb_build_object('agent', a.label)
+           WHEN a.action LIKE 'quota.%%'
+           THEN a.details || jsonb_build_object('quota', a.label, 'workspace', w.slug)
+           ELSE a.details END
 FROM base_auditentry a JOIN base_workspace w ON w.id = a.workspace_id
 WHERE a.workspace_id = %(workspace)s AND a.at >= %(floor)s
-  AND a.action IN ('quota.warning', 'quota.reached', 'alert.raised', 'alert.resolved')
+  AND a.action IN ('quota.warning', 'quota.reached', 'alert.raised', 'alert.resolved',
+                   'agent.add', 'agent.change', 'agent.publish', 'agent.rollback', 'agent.start',
+                   'agent.stop', 'agent.restart')
 """
 #: Common table expressions: ``c`` has the transactions, ``happened`` the events. A row has the last
 #: 32 bits of its transaction's number.

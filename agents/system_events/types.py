@@ -38,6 +38,10 @@ EVENTS: Final = {
     "delivery.sent": "A result arrived at its delivery target.",
     "delivery.failed": "The delivery of a result was given up.",
     "message.sent": "An agent, a person or a program sent a message to an agent.",
+    "agent.changed": "An agent was added, changed, published or rolled back.",
+    "agent.started": "An agent was started: it takes runs.",
+    "agent.stopped": "An agent was stopped.",
+    "agent.restarted": "An agent was restarted.",
     "quota.warning": "A quota of the workspace, or a budget, is nearly used up.",
     "quota.reached": "A quota of the workspace, or a budget, is used up.",
     "alert.raised": "An alert rule of the installation holds (HEARTBIT_ALERT_WORKSPACE).",
@@ -142,6 +146,12 @@ class MessageEventData(View):
     run_id: Id | None = Field(None, description="Run that sent it.")
 
 
+class AgentEventData(View):
+    """An agent, without its settings."""
+
+    agent: str
+
+
 class QuotaEventData(View):
     """A quota or budget in its period."""
 
@@ -178,6 +188,7 @@ _DATA: Final[dict[str, type[View]]] = {
     "schedule": ScheduleEventData,
     "delivery": DeliveryEventData,
     "message": MessageEventData,
+    "agent": AgentEventData,
     "quota": QuotaEventData,
     "alert": AlertEventData,
 }
@@ -198,6 +209,7 @@ class EventOut(View):
         | MessageEventData
         | QuotaEventData
         | AlertEventData
+        | AgentEventData
     )
 
     @classmethod

@@ -21,8 +21,10 @@ MAX_BODY_BYTES = 1_000_000
 LARGER_BODIES = (
     ("/api/v1/runs", MOST_BODY_BYTES),
     ("/api/v1/conversations/", MOST_BODY_BYTES),
+    ("/api/v1/collections/", 4_000_000),  # vectors
     ("/api/v1/knowledge-bases/", MOST_BODY_BYTES),
     ("/api/v1/mcp-servers", MOST_BODY_BYTES),
+    ("/api/v1/drive", MOST_BODY_BYTES),
 )
 
 

@@ -13,6 +13,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, include, path, re_path
+from django.utils.http import content_disposition_header
 from ninja import Header, Path, Query, Router, Schema
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -20,7 +21,7 @@ from pydantic.fields import FieldInfo
 from heartbit_site.api import errors
 from heartbit_site.api.auth import NeedsAuth, access_of
 from heartbit_site.api.json_parser import UntrustedParser
-from heartbit_site.api.openapi import DescribedAPI, answers
+from heartbit_site.api.openapi import FILE, DescribedAPI, answers
 from heartbit_site.api.query_parameters import (
     Parameters,
     UnknownParameterError,
@@ -28,7 +29,6 @@ from heartbit_site.api.query_parameters import (
     refuse_unknown_parameters,
 )
 from heartbit_site.api.routes import (
-    artifact_files,
     events,
     health,
     inbound,
@@ -36,9 +36,11 @@ from heartbit_site.api.routes import (
     workspaces,
 )
 from heartbit_site.base import orm
+from heartbit_site.base.pictures import kind_of
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import (
     Answered,
+    Download,
     Operation,
     PendingAnswer,
     noun_modules,
@@ -67,7 +69,7 @@ def router_for(noun: ModuleType) -> Router:
     router = Router()
     for operation in operations_of(noun):
         responses = answers(
-            operation.output,
+            str if operation.is_file else operation.output,
             *operation.errors,
             status=operation.status,
             body=operation.body is not None,
@@ -82,6 +84,7 @@ def router_for(noun: ModuleType) -> Router:
             operation_id=operation.name,
             summary=operation.summary,
             tags=[operation.noun],
+            openapi_extra=FILE if operation.is_file else None,
         )
     return router
 
@@ -133,8 +136,11 @@ def _described(operation: Operation[Any], parameter: inspect.Parameter) -> Any:
 
 
 def _response(
-    operation: Operation[Any], found: BaseModel | Answered[Any] | PendingAnswer[Any] | None
+    operation: Operation[Any],
+    found: BaseModel | Answered[Any] | PendingAnswer[Any] | Download | None,
 ) -> HttpResponse:
+    if isinstance(found, Download):
+        return _to_be_saved(found)
     if isinstance(found, PendingAnswer):
         return PendingResponse(operation, found)
     if isinstance(found, Answered):
@@ -148,13 +154,28 @@ def _written(view: BaseModel | None, status: int) -> HttpResponse:
     return HttpResponse(view.model_dump_json(), status=status, content_type=JSON)
 
 
+def _to_be_saved(file: Download) -> HttpResponse:
+    """Return a file as a download.
+
+    Models wrote it, so it is plain text to be saved, or a PNG or JPEG, never something that a
+    browser would run on this host (``nosniff``, which every response has, keeps it from guessing).
+    """
+    response = HttpResponse(file.content, content_type="text/plain; charset=utf-8")
+    saved = content_disposition_header(as_attachment=True, filename=file.name)
+    response["Content-Disposition"] = saved or "attachment"
+    response["Cache-Control"] = "no-store"
+    kind = kind_of(file.content) if isinstance(file.content, bytes) else ""
+    if kind in ("PNG", "JPEG"):  # which no browser runs; a page may show it
+        response["Content-Type"] = f"image/{kind.lower()}"
+    return response
+
+
 NAMESPACE = "api-v1"
 #: The nouns of the contract, and what is no JSON or needs no caller.
 ROUTERS = (
     *map(router_for, noun_modules()),
     events.router,
     system_events.router,
-    artifact_files.router,
     workspaces.router,
     inbound.router,
     health.router,

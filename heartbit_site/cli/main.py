@@ -27,7 +27,7 @@ from heartbit_site.cli.terminal import errors
 #: Each command's summary. It lives in the module of that name in `commands`, or in its home: a
 #: group as ``app``, else a function of that name.
 COMMANDS: Final = {
-    "run": "Run a task in this process and print the answer.",
+    "run": "Run a task and print the answer.",
     "submit": "Submit a task to the workers and print the run's id.",
     "status": "Show the latest runs, or one run with its sub-agents.",
     "approve": "Decide tool calls that wait for a person.",
@@ -39,22 +39,33 @@ COMMANDS: Final = {
     "runs": "Inspect, fork and archive runs.",
     "agents": "List and manage agents.",
     "workflows": "List, check, run and move workflows.",
+    "conversations": "List conversations, and post messages.",
+    "artifacts": "List and save what runs leave behind.",
+    "drive": "List and manage files of the drive.",
     "schedules": "List and manage schedules.",
     "channels": "List and manage channels for inbound messages.",
     "tools": "List, enable, disable and try tools.",
     "skills": "List and manage skills and their versions.",
     "mcp": "List, manage and refresh MCP servers; serve MCP.",
     "memory": "List and manage agents' memories.",
+    "collections": "Fill and search vector collections.",
+    "state": "Store, read and delete values that outlive runs.",
     "knowledge": "List, manage and search knowledge bases.",
     "credentials": "List and manage the credentials of tools.",
     "config": "Check, import and export configuration files.",
     "users": "List and create users, and set their passwords.",
     "keys": "List, create and revoke API keys.",
-    "audit": "Verify the audit's chains.",
+    "webhooks": "List and manage webhooks, and their deliveries.",
+    "audit": "List the audit, and verify its chains.",
+    "workspaces": "List and make workspaces; settings of one.",
+    "members": "List and manage members and their roles.",
+    "grants": "List and revoke standing permissions.",
+    "budgets": "List and manage spending limits.",
+    "provider-accounts": "List and manage keys for models.",
     "usage": "Show usage and limits of today and this month.",
     "events": "Print the workspace's events, or follow them.",
-    "deliveries": "List deliveries of results and their errors.",
-    "inbox": "List an agent's messages, the newest first.",
+    "deliveries": "List and repeat deliveries of results.",
+    "inbox": "List an agent's messages, or write one.",
     "serve": "Start a worker, which executes submitted runs.",
     "web": "Serve the web pages, the admin and the API.",
     "beat": "Send periodic tasks to the workers when they are due.",
@@ -69,15 +80,16 @@ HOMES: Final = {
     **dict.fromkeys(("serve", "web", "beat", "up", "down"), "processes"),
     **dict.fromkeys(("approve", "resolve", "answer"), "waits"),
     **dict.fromkeys(("status", "result", "cancel"), "one_run"),
+    "provider-accounts": "provider_accounts",
 }
 #: The classes of commands that are one function; a group gives them to its commands itself.
 CLASSES: Final[dict[str, type[TyperCommand]]] = {
     **dict.fromkeys(
         ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
     ),
-    **dict.fromkeys(("cancel", "usage", "events", "deliveries", "inbox"), shared.RemoteCommand),
-    **dict.fromkeys(("run", "resume"), shared.ChangeHereCommand),
-    "doctor": shared.PrintingCommand,
+    **dict.fromkeys(("cancel", "usage", "events", "inbox"), shared.RemoteCommand),
+    "resume": shared.ChangeHereCommand,
+    **dict.fromkeys(("run", "doctor"), shared.PrintingCommand),
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 #: Answer to an option of the Rust original.

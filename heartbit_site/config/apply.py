@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from django.db import transaction
 from django.utils import timezone
@@ -22,6 +23,7 @@ from heartbit_site.base import audit, variables
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 from heartbit_site.config.build import Configuration
 from heartbit_site.config.losses import find_losses
 from heartbit_site.config.mcp_servers import (
@@ -37,6 +39,9 @@ from scheduling.models import Schedule
 from scheduling.querysets import database_now
 from scheduling.spec import SETTINGS, ScheduleSpec
 from tools.actions.read_mcp_server import Reading
+
+#: Scopes that an import takes: of agents, of schedules, of MCP servers and the default model.
+SCOPES: Final = ("agents:write", "runs:write", "workspace:manage")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +128,8 @@ def import_config(
     """
     readings = read_servers(workspace, configuration.mcp_servers)
     with transaction.atomic():
+        for scope in SCOPES:
+            require(by, scope, workspace_id=workspace.pk)
         former = workspace.default_model
         losses = find_losses(workspace, configuration)
         changes = _import(workspace, configuration, readings, prune=prune, by=by)

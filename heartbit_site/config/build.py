@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from agents.actions.write_agents import BLACKBOARD, PROMPT
+from agents.actions.write_agents import PROMPT
 from agents.definitions.spec import (
     AgentSpec,
     Arguments,
     DefinitionSpec,
-    ToolGrant,
     with_default_mode,
 )
 from agents.delivery.targets import MOST_TARGETS, Target
@@ -116,9 +115,7 @@ def build(
     ]
     names = [one.name for one in (*sections, *others)]
     return Configuration(
-        agents=_with_blackboard(
-            [_agent(section, provider.retry, orchestrator, files) for section in sections]
-        ),
+        agents=tuple(_agent(section, provider.retry, orchestrator, files) for section in sections),
         schedules=tuple(map(ScheduleSection.model_validate, content.get("schedules", ()))),
         mcp_servers=tuple(map(McpServerSpec.model_validate, content.get("mcp_servers", ()))),
         others=tuple(map(_sorted, others)),
@@ -157,25 +154,6 @@ def _orchestrator(
         return None
     team = [agent.name for agent in agents if agent.enabled and not agent.team]
     return OrchestratorSection.model_validate({"team": team, **(table or {})})
-
-
-def _with_blackboard(agents: list[AgentSpec]) -> tuple[AgentSpec, ...]:
-    """Give the blackboard's tools to every member of a team, except those that it turns off."""
-    members = {name for agent in agents for name in agent.team}
-    return tuple(
-        agent.model_copy(update={"tools": _and_blackboard(agent.tools)})
-        if agent.name in members
-        else agent
-        for agent in agents
-    )
-
-
-def _and_blackboard(tools: list[ToolGrant]) -> list[ToolGrant]:
-    named = {tool.name for tool in tools}
-    added = [ToolGrant(name=name) for name in BLACKBOARD if name not in named]
-    off = [ToolGrant(name=name, enabled=False) for name in BLACKBOARD]
-    kept = [tool for tool in tools if tool not in off]
-    return sorted((*kept, *added), key=lambda tool: tool.name)
 
 
 def _agent(

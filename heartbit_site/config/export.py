@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from agents.actions.write_agents import BLACKBOARD, ORCHESTRATOR
+from agents.actions.write_agents import ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant, has_code_tool
 from agents.delivery.targets import Target, target_of
@@ -16,6 +16,7 @@ from agents.reads.agents import spec_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
+from heartbit_site.config.sections import PARTS
 from heartbit_site.config.workspace_parts import read_memory, read_parts
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
@@ -27,12 +28,16 @@ _HEAD: Final = "# Heartbit. `heartbit config check` and `heartbit config import`
 _WIDTH: Final = 88
 
 
-def export(workspace: Workspace) -> str:
+def export(workspace: Workspace, *, sections: Collection[str] = PARTS) -> str:
     """Return the agents of the admin, sorted by name, with every value that is not the default.
 
     The agent called orchestrator is the section of that name; without one, the first with a team.
     MCP servers, schedules, and the workspace's other sections follow, sorted by name, except
     schedules that agents created for themselves.
+
+    Args:
+        workspace: The workspace.
+        sections: The sections of ``PARTS`` that are written.
     """
     rows = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     everyone = list(rows.prefetch_related("bindings", "team"))
@@ -40,17 +45,16 @@ def export(workspace: Workspace) -> str:
     entry = _entry(agents)
     others = [agent for agent in agents if agent is not entry]
     default_team = [agent.name for agent in others if agent.enabled and not agent.team.all()]
-    members = {member.name for agent in agents for member in agent.team.all()}
     parts = [_HEAD]
     if workspace.default_model:
         provider, _, model = workspace.default_model.partition(":")
         parts.append(_section("[provider]", {"name": provider, "model": model}))
     if entry is not None:
         name = {} if entry.name == ORCHESTRATOR else {"name": entry.name}
-        parts.append(_section("[orchestrator]", name | _content(entry, default_team, members)))
+        parts.append(_section("[orchestrator]", name | _content(entry, default_team)))
     inherited = {name: getattr(entry, name) for name in INHERITED} if entry is not None else {}
     parts += [
-        _section("[[agents]]", {"name": agent.name} | _content(agent, [], members, inherited))
+        _section("[[agents]]", {"name": agent.name} | _content(agent, [], inherited))
         for agent in others
     ]
     parts += [_other(row) for row in everyone if row.kind != AGENT.name]
@@ -61,16 +65,16 @@ def export(workspace: Workspace) -> str:
         _section("[[schedules]]", _schedule(row))
         for row in timed.select_related("agent").order_by("name")
     ]
-    return "\n".join([*parts, *_other_sections(workspace)])
+    return "\n".join([*parts, *_other_sections(workspace, sections)])
 
 
-def _other_sections(workspace: Workspace) -> Iterator[str]:
+def _other_sections(workspace: Workspace, sections: Collection[str]) -> Iterator[str]:
     memory = read_memory(workspace).model_dump(exclude_defaults=True)
     if memory:
         yield _section("[memory]", memory)
     for section, rows in read_parts(workspace).items():
         spec: Any
-        for _, spec in rows.values():
+        for _, spec in rows.values() if section in sections else ():
             content = spec.model_dump(exclude_defaults=True)
             if "deliver" in content:
                 content["deliver"] = [_compact(target) for target in spec.deliver]
@@ -103,7 +107,6 @@ def _entry(agents: list[Agent]) -> Agent | None:
 def _content(
     agent: Agent,
     default_team: list[str],
-    members: Set[str],
     inherited: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     spec = spec_of(agent)
@@ -114,12 +117,8 @@ def _content(
         content.pop(name, None)
         if getattr(spec, name) != value:
             content[name] = getattr(spec, name)
-    tools: dict[str, str | dict[str, Any]] = {}
-    if agent.name in members:  # reading adds these unless the file turns them off
-        tools = {name: {"name": name, "enabled": False} for name in BLACKBOARD}
-    tools |= {grant.name: _tool(grant) for grant in spec.tools}
-    if tools:
-        content["tools"] = [tools[name] for name in sorted(tools)]
+    if spec.tools:
+        content["tools"] = list(map(_tool, sorted(spec.tools, key=lambda one: one.name)))
     if spec.team != sorted(default_team):
         content["team"] = spec.team
     return content

@@ -10,7 +10,7 @@ the database.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path as File
 from typing import Any, Final
@@ -79,11 +79,21 @@ def load(path: File, workspace: Workspace | None = None) -> Configuration:
     return configuration
 
 
+def read_prompts(path: File) -> dict[str, str]:
+    """Return the texts of the ``system_prompt_file``s of a file that is in order, by name."""
+    texts: dict[str, str] = {}
+    content = translate(parse_toml(read_text(path))).content
+    for _ in _read_prompts(content, path.parent, texts):
+        pass
+    return texts
+
+
 def parse(
     text: str,
     *,
     name: str = NAME,
     folder: File | None = None,
+    prompts: Mapping[str, str] | None = None,
     tools: Collection[str] | None = None,
 ) -> Configuration:
     """Parse the text of a file.
@@ -91,7 +101,8 @@ def parse(
     Args:
         text: TOML.
         name: Name of the file in problems.
-        folder: Folder of the ``system_prompt_file``s; None refuses them.
+        folder: Folder of the ``system_prompt_file``s; None refuses those that ``prompts`` lacks.
+        prompts: Texts of ``system_prompt_file``s, by the name that the file gives them.
         tools: Names of the workspace's tools, especially of its MCP servers, if the workspace is
             known.
 
@@ -99,7 +110,7 @@ def parse(
         ConfigFileError: The content cannot be used.
     """
     content, places = _parse_toml(text, name)
-    texts: dict[str, str] = {}
+    texts = dict(prompts or {})
     translated = translate(content)
     content = translated.content
     every = chain(
@@ -193,7 +204,7 @@ def _read_prompts(
     """
     for path, table in agents_of(content):
         name = table.get("system_prompt_file")
-        if isinstance(name, str):
+        if isinstance(name, str) and name not in texts:
             try:
                 texts[name] = _prompt(folder, name)
             except ValueError as error:

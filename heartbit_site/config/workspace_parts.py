@@ -20,11 +20,9 @@ from agents.actions.quotas import save_budget
 from agents.actions.webhooks import save_webhook
 from agents.delivery.targets import target_of
 from agents.models import Agent, Budget, Channel, WebhookEndpoint
-from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.rights import require
 from heartbit_site.base.spec import Spec
 from heartbit_site.config.workspace_sections import (
     BudgetSection,
@@ -39,8 +37,6 @@ from memory.actions.follow_folders import follow_folder
 from memory.actions.policy import save_policy
 from memory.models import KnowledgeBase, MemoryPolicy
 
-#: Settings that identify a budget, and those of the row that a budget's section sets.
-_SCOPE: Final = ("agent", "person", "schedule", "period")
 _LIMITS: Final = ("max_tokens", "max_usd", "warn_at", "ask_at")
 _MAILBOX: Final = tuple(MailboxSection.model_fields)
 _SERVER: Final = ("host", "port", "security")
@@ -274,7 +270,6 @@ def _budget(row: Budget) -> BudgetSection:
 
 
 def _write_budget(workspace: Workspace, row: Budget | None, spec: BudgetSection, by: Actor) -> str:
-    require(by, "workspace:manage", workspace_id=workspace.pk)
     if row is None:
         row = Budget(workspace=workspace, period=spec.period, schedule=spec.schedule)
         if spec.agent:
@@ -286,18 +281,9 @@ def _write_budget(workspace: Workspace, row: Budget | None, spec: BudgetSection,
                 username=spec.person, memberships__workspace=workspace
             )
             row.person = people.first() or _missing(f"member {spec.person}")
-    verb = "change" if row.pk else "create"
     for name in _LIMITS:
         setattr(row, name, getattr(spec, name))
-    save_budget(row)
-    audit.record(
-        by,
-        f"budget.{verb}",
-        workspace=workspace,
-        target=f"budget:{row.pk}",
-        label=spec.name,
-        details=spec.model_dump(mode="json", exclude=set(_SCOPE), exclude_defaults=True),
-    )
+    save_budget(row, by=by)
     return ""
 
 

@@ -14,8 +14,8 @@ from agents.definitions import validators
 from agents.definitions.spec import Money
 from agents.definitions.validation_messages import Complaint
 from agents.delivery.targets import MOST_TARGETS, Target
-from agents.models.budget import describe_scope
 from agents.system_events.types import MOST_PATTERNS, check_pattern
+from heartbit_site.base.budget_scope import describe_scope
 from heartbit_site.base.spec import Spec
 from heartbit_site.config.positions import Path
 from heartbit_site.config.sections import PARTS

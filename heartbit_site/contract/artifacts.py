@@ -1,7 +1,4 @@
-"""Artifacts, files and the blackboard: what runs leave behind.
-
-A file is fetched by a route of its own (``api.routes``).
-"""
+"""Artifacts, files and the blackboard: what runs leave behind."""
 
 from __future__ import annotations
 
@@ -45,6 +42,9 @@ NOUN = Noun("artifacts", read=READ_RUNS)
 LIST_ARTIFACTS = NOUN.get(
     "list_artifacts", "/runs/{run_id}/artifacts", ArtifactsOut, "List a run's artifacts"
 )
+FETCH_ARTIFACT = NOUN.download(
+    "fetch_artifact", "/runs/{run_id}/artifacts/{artifact}", errors=(409,)
+)
 
 
 class WorkFileOut(View):
@@ -63,6 +63,10 @@ class WorkFilesOut(Page):
 
 FILES = Noun("work_files", module="artifacts", read=READ_RUNS)
 
+# The path is no part of the address: a model chooses it, and it holds slashes.
+FETCH_WORK_FILE = FILES.download(
+    "fetch_work_file", "/runs/{run_id}/files/content", "Fetch a file of a run's folder"
+)
 LIST_WORK_FILES = FILES.get(
     "list_work_files", "/runs/{run_id}/files", WorkFilesOut, "List the files of a run's folder"
 )

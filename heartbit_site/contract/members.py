@@ -79,7 +79,7 @@ class RoleIn(Body):
 
 NOUN = Noun("members", read=MANAGE, write=MANAGE)
 
-LIST_MEMBERS = NOUN.get("list_members", "/members", MembersOut, command="`heartbit users list`")
+LIST_MEMBERS = NOUN.get("list_members", "/members", MembersOut, command="`heartbit members list`")
 ADD_MEMBER = NOUN.post(
     "add_member", "/members", MemberOut, body=MemberIn, status=201, errors=(409,)
 )
@@ -148,6 +148,16 @@ class KeyIn(Body):
         None, description="Time at which the key expires; overrides `days`."
     )
 
+
+OWN_KEYS = Noun("own_keys", module="members", read=MEMBER, write=MEMBER)
+
+LIST_OWN_KEYS = OWN_KEYS.get("list_own_keys", "/me/keys", KeysOut, "List your own keys")
+CREATE_OWN_KEY = OWN_KEYS.post(
+    "create_own_key", "/me/keys", NewKeyOut, "Create a key of your own", body=KeyIn, status=201
+)
+REVOKE_OWN_KEY = OWN_KEYS.post(
+    "revoke_own_key", "/me/keys/{prefix}/revoke", KeyOut, "Revoke a key of your own"
+)
 
 KEYS = Noun("keys", module="members", read=MANAGE, write=MANAGE)
 

@@ -155,6 +155,11 @@ class MemorySettingsOut(View):
     kept_days: int | None = Field(
         description="Days without use until a memory is erased; null: never."
     )
+    tier_days: int | None = Field(
+        None,
+        validation_alias=AliasPath("workspace", "tier", "memory_days"),
+        description="Days of the workspace's tier, if it has any: the smaller number counts.",
+    )
 
 
 class PersonExportOut(View):

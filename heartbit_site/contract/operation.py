@@ -77,6 +77,7 @@ class Operation(Generic[Out]):
             the handler's: a short command imports what it needs.
         command: The equivalent command, for error sentences, with the path's ``{parameters}``;
             empty if they do not name it.
+        is_file: Its answer is a ``Download``, which is sent as it is.
     """
 
     handler: str
@@ -90,6 +91,7 @@ class Operation(Generic[Out]):
     errors: tuple[int, ...] = ()
     module: str = ""
     command: str = ""
+    is_file: bool = False
 
     @property
     def noun(self) -> str:
@@ -153,6 +155,13 @@ class Noun:
         """Declare a query: its function, path and answer, and its title if not of its name."""
         return self._declare(name, f"GET {path}", output, summary, {"needs": self.read, **options})
 
+    def download(
+        self, name: str, path: str, summary: str = "", **options: Unpack[Further]
+    ) -> Operation[Download]:
+        """Declare a query whose answer is a file."""
+        more = {"needs": self.read, "is_file": True, **options}
+        return self._declare(name, f"GET {path}", Download, summary, more)
+
     def post(
         self, name: str, path: str, output: type[Out], summary: str = "", **options: Unpack[Further]
     ) -> Operation[Out]:
@@ -184,6 +193,24 @@ def _title(name: str) -> str:
     verb = {"show": "Get", "remove": "Delete"}.get(verb, verb.capitalize())
     article = "" if verb == "List" else "an " if noun.startswith(tuple("aeiou")) else "a "
     return f"{verb} {article}{noun.replace('_', ' ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file as an answer.
+
+    Attributes:
+        name: The name that it is saved under.
+        content: Its content; text is sent in UTF-8.
+    """
+
+    name: str
+    content: str | bytes
+
+    @property
+    def data(self) -> bytes:
+        """The content as bytes."""
+        return self.content.encode() if isinstance(self.content, str) else self.content
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class RunIn(Body):
     review: Reviewers = Field(
         "",
         description="People who see the result before it is delivered, unless the agent names its "
-        "own: anyone (who may decide), group:NAME or person:USERNAME. Empty: nobody.",
+        "own: anyone (who may decide), group:NAME or person:USERNAME. Empty: no one.",
     )
     deliver: Targets = Field(default_factory=list)
     files: dict[Word, FileContent] = Field(

@@ -157,7 +157,7 @@ class WebhookIn(Body):
     name: WebhookName = Field(description="Purpose of the webhook, such as ticket system.")
     url: Address
     events: Events = Field(default_factory=list)
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="Events are sent to it.")
 
 
 @changes()
@@ -168,7 +168,7 @@ class WebhookChangeIn(WebhookIn):
 NOUN = Noun("webhooks", read=MANAGE, write=MANAGE)
 
 LIST_WEBHOOKS = NOUN.get(
-    "list_webhooks", "/webhooks", WebhooksOut, command="the page Webhooks of the admin"
+    "list_webhooks", "/webhooks", WebhooksOut, command="`heartbit webhooks list`"
 )
 CREATE_WEBHOOK = NOUN.post(
     "create_webhook", "/webhooks", NewWebhookOut, body=WebhookIn, status=201, errors=(409,)

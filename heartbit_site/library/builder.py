@@ -16,6 +16,7 @@ from heartbit_site.library.conversation import Conversation, GivenFile, read_fil
 from heartbit_site.library.fleet import Fleet, connect
 from heartbit_site.library.result import Result
 from heartbit_site.library.setup import Setup, check_entries
+from heartbit_site.library.stores import State, VectorCollection
 
 #: A task; data is the input of a workflow.
 Task = str | Mapping[str, Any] | list[Any]
@@ -133,6 +134,29 @@ class Heartbit(Setup):
             id: Continue this conversation.
         """
         return Conversation(self._perform, title=title, id=id, block_on=block_on)
+
+    def state(self, *, agent: str = "", conversation: UUID | str | None = None) -> State:
+        """Return the state store, whose values outlive runs.
+
+        Args:
+            agent: Use the entries that runs of this agent share.
+            conversation: Use the entries that runs of this conversation share. With neither, those
+                of the workspace.
+        """
+        return State(self.workspace, agent, conversation)
+
+    def collection(self, name: str, *, dimensions: int | None = None) -> VectorCollection:
+        """Return a vector collection, which is created if the workspace has none of this name.
+
+        Args:
+            name: Lower-case letters, digits, ``-`` and ``_``.
+            dimensions: Length of the vectors that the program gives; None: the workspace's
+                embedding model embeds texts.
+
+        Raises:
+            InvalidCollectionError: It cannot be created so.
+        """
+        return VectorCollection(self.workspace, name, dimensions)
 
     def close(self) -> None:
         """Stop the process's shared host, unless it is in use; the next run starts a new one."""

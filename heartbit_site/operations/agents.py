@@ -8,10 +8,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from pydantic import Field, JsonValue
 
+from agents.actions import remove_agent as removing
 from agents.actions import save_agent as saving
 from agents.actions.fleet import Switch, set_agent_state
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import compare
+from agents.definitions.templates import TEMPLATES
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
 from agents.reads.agent_status import AgentOverview, agents_with_metrics, status_of, statuses
@@ -28,16 +30,19 @@ from heartbit_site.contract.agents import (
     AgentOut,
     AgentsOut,
     AgentStatusesOut,
+    AgentUsesOut,
     DiffOut,
     RollbackIn,
     RolledBackOut,
+    TemplateOut,
+    TemplatesOut,
     VersionDetailOut,
     VersionOut,
     VersionsOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import page, page_of
 from tools.texts.near_names import closest
 
 #: Operations that list the definitions of a kind; empty: of all kinds.
@@ -63,6 +68,14 @@ def create_agent(
     return Answered(201 if written.is_new else 200, _find(access.workspace, written.row.name))
 
 
+def list_agent_templates(
+    access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> TemplatesOut:
+    """Return the templates for new agents, by name, with the settings that POST takes."""
+    found, following = page_of(TEMPLATES, str, cursor, limit)
+    return TemplatesOut(templates=[*map(TemplateOut.of, found)], next_cursor=following)
+
+
 def show_agent(access: Access, name: Name) -> AgentDetailOut:
     """Return an agent with its activity and its editable settings."""
     return _find(access.workspace, name)
@@ -78,6 +91,20 @@ def change_agent(access: Access, name: Name, body: AgentChangeIn) -> AgentDetail
         access.workspace, name, body, given, by=actor_of(access), version=body.version
     )
     return _find(access.workspace, written.row.name)
+
+
+def show_agent_uses(access: Access, name: Name) -> AgentUsesOut:
+    """Return what the deletion of the agent, or workflow, would touch, and what refuses it now."""
+    return AgentUsesOut.of(removing.uses_of(find_editable(access.workspace, name)))
+
+
+def remove_agent(access: Access, name: Name) -> None:
+    """Delete an agent or a workflow: its name is free, and its runs and versions stay.
+
+    409 while it has live runs, or while a team, a schedule or a channel needs it; `GET
+    /agents/{name}/uses` names them, and says what is deleted with it.
+    """
+    removing.remove_agent(access.workspace, name, by=actor_of(access))
 
 
 def list_published(

@@ -226,7 +226,8 @@ def _offered(
             found[version] = {}  # a newer Heartbit wrote it, and knows what it offers
         else:
             is_child = run.parent_id is not None
-            found[version] = offered_tools(definition, known, is_child=is_child).specs
+            offer = offered_tools(definition, known, is_child=is_child, has_parent=is_child)
+            found[version] = offer.specs
     return found
 
 

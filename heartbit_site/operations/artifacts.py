@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from agents.errors import ArtifactNotFoundError
 from agents.journal.memory_texts import is_hidden_artifact
 from agents.models import BlackboardEntry
-from agents.output.results import ArtifactOut
 from agents.querysets import blackboard, find_run
 from agents.reads.artifacts import (
     file_name,
     find_artifact,
     produced_below,
     stored_content,
+    work_file,
     work_files,
 )
 from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
 from heartbit_site.base.preview import PREVIEW_CHARACTERS, preview
+from heartbit_site.base.shared_value import value_text
 from heartbit_site.contract.artifacts import (
     ArtifactRowOut,
     ArtifactsOut,
@@ -33,6 +33,7 @@ from heartbit_site.contract.artifacts import (
     WorkFilesOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.contract.operation import Download
 from heartbit_site.operations.paging import find_row, list_page, page_of
 
 
@@ -48,18 +49,22 @@ def list_artifacts(
     )
 
 
-def read_artifact(access: Access, run_id: str, name: str) -> tuple[ArtifactOut, str | bytes]:
-    """Return one artifact of the run itself, and its content.
+Named = Annotated[Word, Field(description="Name in the list of artifacts.")]
+PathInFolder = Annotated[Word, Field(description="Path of the file in the folder.")]
 
-    Raises:
-        ArtifactNotFoundError: The run has none of that name, or it lists others' memories.
-        RunStateError: It is part of an answer that is not finished.
-    """
+
+def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> Download:
+    """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
     run = find_run(access.workspace, run_id)
-    if is_hidden_artifact(name) and texts_of_run(access, run) is not None:
+    if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
         raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
-    found, stored = find_artifact(run, name), stored_content(run, name)
-    return found, found.content if stored is None else stored  # which may be no text
+    found, stored = find_artifact(run, artifact), stored_content(run, artifact)
+    return Download(file_name(found), found.content if stored is None else stored)
+
+
+def fetch_work_file(access: Access, run_id: Word, *, path: PathInFolder) -> Download:
+    """Return the current file of the folder of the run's tree."""
+    return Download(path.rpartition("/")[2], work_file(find_run(access.workspace, run_id), path))
 
 
 def list_work_files(
@@ -97,14 +102,10 @@ def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> Blackboa
         remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),
     )
     found = find_row(blackboard(run.root_id).filter(key=key), missing)
-    return BlackboardEntryOut.of(found, value_characters=len(_text(found.value)))
+    return BlackboardEntryOut.of(found, value_characters=len(value_text(found.value)))
 
 
 def _row(entry: BlackboardEntry) -> BlackboardRowOut:
-    text = _text(entry.value)
+    text = value_text(entry.value)
     shown = entry.value if len(text) <= PREVIEW_CHARACTERS else preview(text)
     return BlackboardRowOut.of(entry, value=shown, value_characters=len(text))
-
-
-def _text(value: JsonValue) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

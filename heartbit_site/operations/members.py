@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from heartbit_site.base.access import Access, username_of
@@ -70,13 +71,13 @@ def add_member(access: Access, body: MemberIn) -> MemberOut:
 
 def change_member(access: Access, username: Username, body: RoleIn) -> MemberOut:
     """Change a role, also for the member's keys, at once; 409 for the only admin."""
-    user = _find(access.workspace, username).user
+    user = find_member(access.workspace, username).user
     return _shown(members.save_member(access.workspace, user, body.role, by=actor_of(access)))
 
 
 def remove_member(access: Access, username: Username) -> None:
     """Remove a member and their keys for the workspace; 409 for the only admin."""
-    user = _find(access.workspace, username).user
+    user = find_member(access.workspace, username).user
     members.remove_member(access.workspace, user, by=actor_of(access))
 
 
@@ -84,7 +85,12 @@ def _shown(row: Membership) -> MemberOut:
     return MemberOut.of(row, name=row.user.get_full_name())
 
 
-def _find(workspace: Workspace, username: str) -> Membership:
+def find_member(workspace: Workspace, username: str) -> Membership:
+    """Return a person's membership, with the person.
+
+    Raises:
+        MemberNotFoundError: They are not a member.
+    """
     rows = Membership.objects.select_related("user")
     missing = members.MemberNotFoundError(
         f"{username[:60]!r} is not a member of {workspace.slug}.",
@@ -99,35 +105,87 @@ class KeyNotFoundError(NotFoundError):
 
 def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
     """Return the workspace's keys, newest first, revoked ones included; secrets are not stored."""
-    rows = ApiKey.objects.filter(workspace=access.workspace).select_related("user")
-    return list_page(KeysOut, rows, "-pk", cursor, limit)
+    return list_page(KeysOut, _keys(access.workspace), "-pk", cursor, limit)
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:
     """Make a key. It is in this answer only, and ends after 90 days unless `days` differs."""
-    end = body.expires_at
-    if end is None and body.days is not None:
-        end = timezone.now() + timedelta(days=body.days)
+    user = User.objects.filter(pk=access.user_id).first() if access.user_id else None
+    return _created(access, body, user, _end(body))
+
+
+def revoke_key(access: Access, prefix: Word) -> KeyOut:
+    """Revoke a key: it is refused from its next request on."""
+    return _revoked(access, prefix, _keys(access.workspace), "keys.list_keys")
+
+
+class NoPersonError(ConflictError):
+    """The caller is no person: a command created the key."""
+
+
+def list_own_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) -> KeysOut:
+    """Return your own keys for the workspace, the newest first; secrets are not stored."""
+    rows = _keys(access.workspace).filter(user=_person(access))
+    return list_page(KeysOut, rows, "-pk", cursor, limit)
+
+
+def create_own_key(access: Access, body: KeyIn) -> NewKeyOut:
+    """Make a key of your own: it never has more rights than you have, and is in this answer only.
+
+    A key that is made with a key ends no later than that one.
+    """
+    user, end = _person(access), _end(body)
+    if access.key_id is not None:
+        last = ApiKey.objects.get(pk=access.key_id).expires_at
+        end = min(filter(None, (end, last)), default=None)
+    return _created(access, body, user, end)
+
+
+def revoke_own_key(access: Access, prefix: Word) -> KeyOut:
+    """Revoke a key of your own: it is refused from its next request on."""
+    rows = _keys(access.workspace).filter(user=_person(access))
+    return _revoked(access, prefix, rows, "own_keys.list_own_keys")
+
+
+def _person(access: Access) -> User:
+    user = User.objects.filter(pk=access.user_id).first() if access.user_id else None
+    if user is None:
+        raise NoPersonError(
+            "This caller is no person: sign in, or use a key that a person made; `heartbit keys "
+            "--as USERNAME` acts for a member."
+        )
+    return user
+
+
+def _keys(workspace: Workspace) -> QuerySet[ApiKey]:
+    return ApiKey.objects.filter(workspace=workspace).select_related("user")
+
+
+def _end(body: KeyIn) -> datetime | None:
+    if body.expires_at is None and body.days is not None:
+        return timezone.now() + timedelta(days=body.days)
+    return body.expires_at
+
+
+def _created(access: Access, body: KeyIn, user: User | None, end: datetime | None) -> NewKeyOut:
     row, key = create_api_key(
         access.workspace,
         body.name,
         scopes=body.scopes,
-        user=User.objects.filter(pk=access.user_id).first() if access.user_id else None,
+        user=user,
         expires_at=end,
         by=actor_of(access),
     )
     return NewKeyOut.of(row, key=key)
 
 
-def revoke_key(access: Access, prefix: Word) -> KeyOut:
-    """Revoke a key: it is refused from its next request on."""
+def _revoked(access: Access, prefix: str, keys: QuerySet[ApiKey], listing: str) -> KeyOut:
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
-    rows = ApiKey.objects.select_related("user")
     missing = KeyNotFoundError(
-        "The workspace has no API key with this prefix.", remedy=Remedy("keys.list_keys")
+        "The workspace has no API key with this prefix.", remedy=Remedy(listing)
     )
-    row = find_row(rows.filter(workspace=access.workspace, prefix=public), missing)
+    row = find_row(keys.filter(prefix=public), missing)
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])
     return KeyOut.of(row)

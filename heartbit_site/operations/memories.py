@@ -164,7 +164,7 @@ def erase_memories(
 def export_person(access: Access, username: Username) -> contract.PersonExportOut:
     """Return everything that erasing a person with their runs would delete, as a ZIP archive.
 
-    Nothing is stored: each request makes the archive anew, and the audit records it. Secrets of the
+    Nothing is stored: each request builds its own archive, and the audit records it. Secrets of the
     person's credentials are left out. 409 if the archive is larger than 50 MB: the admin sends it.
     """
     user = _person(access, username)

@@ -66,7 +66,12 @@ def describe_turn(run: Run, number: int, access: Access | None = None) -> contra
     definition = _definition(run)
     offer = with_unread_then(
         definition.agent_id,
-        offered_tools(definition, pinned_tools(definition), is_child=run.parent_id is not None),
+        offered_tools(
+            definition,
+            pinned_tools(definition),
+            is_child=run.parent_id is not None,
+            has_parent=run.parent_id is not None,
+        ),
         _begun(turn, past),
     )
     state = replay_to(past.journal, turn.asked_seq, to_messages(past.thread))

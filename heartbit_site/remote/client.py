@@ -53,6 +53,27 @@ def send(
         ServerError: The server cannot be reached.
         RequestRefusedError: The server refuses.
     """
+    response = _send(server, method, path, query=query, body=body, key=key)
+    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
+    if not isinstance(found, dict):
+        raise ServerError(_stranger(server))
+    return found
+
+
+def fetch(server: Server, path: str, *, query: Mapping[str, Any]) -> bytes:
+    """Return the file that the server answers to a request; raises as ``send`` does."""
+    return _send(server, "GET", path, query=query).content
+
+
+def _send(
+    server: Server,
+    method: str,
+    path: str,
+    *,
+    query: Mapping[str, Any],
+    body: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> httpx.Response:
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     extra = {"Idempotency-Key": key} if key else {}
     url = f"{server.url}{PREFIX}{path}"
@@ -61,10 +82,7 @@ def send(
         response = _answer(server, ask)
     if not response.is_success:
         refuse(server, response)
-    found = {} if response.status_code == httpx.codes.NO_CONTENT else _json(response)
-    if not isinstance(found, dict):
-        raise ServerError(_stranger(server))
-    return found
+    return response
 
 
 def _answer(server: Server, ask: Callable[[], httpx.Response]) -> httpx.Response:

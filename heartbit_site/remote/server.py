@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ValidationError
 
+from heartbit_site.contract.operation import Download
 from heartbit_site.remote.errors import ServerError
 
 if TYPE_CHECKING:
@@ -66,8 +67,11 @@ def request(
     values = {name: value for name, value in given.items() if value is not None}
     path = _PLACE.sub(lambda found: quote(str(values.pop(found[1])), safe=""), operation.path)
     key = values.pop(KEY, None)
-    from heartbit_site.remote.client import send  # noqa: PLC0415  httpx is slow to import
+    from heartbit_site.remote.client import fetch, send  # noqa: PLC0415  httpx is slow to import
 
+    if operation.is_file:
+        file: Any = Download("", fetch(server, path, query=values))
+        return cast("Out", file)
     json: dict[str, Any] | None = None
     if body is not None:
         json = body.model_dump(mode="json", exclude_unset=True, by_alias=True)

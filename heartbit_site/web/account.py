@@ -1,4 +1,4 @@
-"""Pages of the user's own account: password, standing permissions, and credentials."""
+"""Pages of the user's own account: password, permissions, API keys, and credentials."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
@@ -20,18 +19,23 @@ from pydantic import ValidationError
 from agents.actions.decide_call import revoke_grants
 from agents.actions.notified_browsers import browsers_of, remove_browser
 from agents.models import Grant
+from agents.querysets import valid_grants
 from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.scopes import SCOPES, USUAL_SCOPES
 from heartbit_site.contract.credentials import CredentialIn
+from heartbit_site.contract.members import KeyIn, NewKeyOut
+from heartbit_site.contract.model import MOST_ROWS
 from heartbit_site.contract.problem import sentence
 from heartbit_site.operations.credentials import (
     check_credential,
     create_credential,
     remove_credential,
 )
+from heartbit_site.operations.members import create_own_key, list_own_keys, revoke_own_key
 from heartbit_site.web.login import PAUSE
 from heartbit_site.web.page import page, show
 from tools.credentials.values import label_of
@@ -47,16 +51,26 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
     """Show the user's role, the form for a new password, and the user's standing permissions."""
     user = User.objects.get(username=access.name)
     problems: list[str] = []
-    if request.POST.get("do") == "revoke":
-        _revoke(request, access)
+    made: NewKeyOut | None = None
+    do = request.POST.get("do")
+    try:
+        if do == "revoke":
+            _revoke(request, access)
+        elif do == "forget":
+            _forget(request, access)
+        elif do == "revoke-key":
+            ended = revoke_own_key(access, request.POST.get("prefix", ""))
+            messages.success(request, f"The key {ended.name} is revoked.")
+        elif do == "make-key":
+            made = create_own_key(access, _asked_key(request))
+        elif request.method == "POST":
+            problems = _change_password(request, access, user)
+    except HeartbitError as error:
+        problems = [str(error)]
+    except ValidationError as error:
+        problems = [_sentence(error)]
+    if request.method == "POST" and not problems and made is None:
         return redirect(request.path)
-    if request.POST.get("do") == "forget":
-        _forget(request, access)
-        return redirect(request.path)
-    if request.method == "POST":
-        problems = _change_password(request, access, user)
-        if not problems:
-            return redirect(request.path)
     context = {
         "problems": problems,
         "email": user.email,
@@ -64,16 +78,31 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
         "has_password": user.has_usable_password(),
         "browsers": browsers_of(access),
         "grants": _grants(access).select_related("agent", "root").order_by("-pk"),
+        "made": made,  # in this response alone: it can never be read again
+        "keys": list_own_keys(access, limit=MOST_ROWS).keys,
+        "scopes": [(name, SCOPES[name], name in USUAL_SCOPES) for name in sorted(access.scopes)],
+        "days": DAYS,
     }
     status = 409 if problems else 200
     return show(request, access, "web/account.html", context, here="account", status=status)
 
 
+def _asked_key(request: HttpRequest) -> KeyIn:
+    given = {"name": request.POST.get("name", ""), "scopes": request.POST.getlist("scope")}
+    days = request.POST.get("days", "")
+    if not (days.isascii() and days.isdecimal() and len(days) < 5):
+        raise HeartbitError("The days until the key ends are a number, such as 90.")
+    return KeyIn.model_validate({**given, "days": int(days)})
+
+
+def _sentence(error: ValidationError) -> str:
+    details = error.errors(include_input=False, include_url=False)[0]
+    return sentence({**details, "loc": ("body", "body", *details["loc"])})
+
+
 def _grants(access: Access) -> QuerySet[Grant]:
     """Return the caller's grants that are still valid."""
-    rows = Grant.objects.filter(workspace=access.workspace, user=access.user_id, revoked_at=None)
-    lasting = Q(expires_at=None) | Q(expires_at__gt=Now())
-    return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
+    return valid_grants(access.workspace).filter(user=access.user_id)
 
 
 def _revoke(request: HttpRequest, access: Access) -> None:
@@ -114,6 +143,8 @@ def _change_password(request: HttpRequest, access: Access, user: User) -> list[s
     return []
 
 
+#: Days until a key of one's own ends, in the form.
+DAYS: Final = (30, 90, 365)
 PREFIX: Final = "field_"  # before the names of a type's fields
 
 
@@ -130,8 +161,7 @@ def credentials(request: HttpRequest, access: Access) -> HttpResponse:
         except HeartbitError as error:
             problem = str(error)
         except ValidationError as error:
-            details = error.errors(include_input=False, include_url=False)[0]
-            problem = sentence({**details, "loc": ("body", "body", *details["loc"])})
+            problem = _sentence(error)
     kind = entered_types().get(request.POST.get("kind") or request.GET.get("kind", ""))
     context = {
         "problem": problem,

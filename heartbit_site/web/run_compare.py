@@ -48,9 +48,7 @@ def compare(request: HttpRequest, access: Access, run: UUID, other: UUID) -> Htt
         for number, (one, two) in enumerate(zip_longest(*rows), 1)
     ]
     context = {
-        "runs": [
-            {"view": view, "html": to_html(view.output or "")} for view in views
-        ],
+        "runs": [{"view": view, "html": to_html(view.output or "")} for view in views],
         "figures": _figures(*views),
         "turns": pairs,
         "same_task": views[0].task == views[1].task,

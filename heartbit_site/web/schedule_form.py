@@ -103,7 +103,7 @@ class SchedulePageForm(forms.Form):
         required=False,
         min_value=2,
         max_value=1000,
-        help_text="Once a run costs so many times the median of the ten before. Empty: never.",
+        help_text="Pauses once a run costs more than this multiple of the last ten. Empty: never.",
     )
 
     def __init__(

@@ -78,6 +78,7 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
         "agents": [_agent(agent) for agent in found.agents],
         "budgets": [_budget(budget, found) for budget in found.budgets],
         "unpriced": amounts.counted(found.unpriced_calls, "call") if found.unpriced_calls else "",
+        "memory_days": found.memory_days,
         "is_empty": not found.tier and not found.budgets and not is_used,
         "number_of_days": DAYS,
         "tabs": tabs(access),

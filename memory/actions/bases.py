@@ -17,7 +17,7 @@ from memory.actions.documents import delete_passages
 from memory.errors import InvalidKnowledgeError
 from memory.models import Document, DocumentContent, KnowledgeBase
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
+NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 _MOST_OF_DESCRIPTION: Final = 300
 
 
@@ -37,7 +37,7 @@ def save_base(
     """
     require(by, "agents:write", workspace_id=workspace.pk)
     with about("name"):
-        if not _NAME.match(name):
+        if not NAME.match(name):
             raise InvalidKnowledgeError(
                 f"The name {name[:80]!r} is not valid: use up to 64 lower-case letters, digits, "
                 f"- and _, such as handbook."

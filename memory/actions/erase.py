@@ -9,6 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils.module_loading import import_string
 
@@ -16,7 +17,8 @@ from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
-from memory.models import MemoryItem, MemoryPolicy
+from memory.actions.policy import memory_days
+from memory.models import MemoryItem
 from memory.providers.calls import call_erase, provider_name
 
 
@@ -89,27 +91,32 @@ def _erase_rows(workspace: Workspace, user: User, *, by: Actor, agent: str) -> i
 
 
 MOST_AT_ONCE: Final = 10_000
+MOST_DAYS: Final = 36_525  # a century
 
 
 def expire_memories() -> int:
-    """Delete memories that were neither changed nor recalled for their workspace's days.
+    """Delete memories that were neither changed nor recalled for the days of ``memory_days``.
 
     Their histories, vectors and the copies that runs were given are deleted too; the audit records
     their number. Deletes at most 10,000 per workspace, because it is called every hour.
     """
-    return sum(_expire(policy) for policy in MemoryPolicy.objects.exclude(kept_days=None))
+    limited = Q(tier__memory_days__isnull=False) | Q(memory_policy__kept_days__isnull=False)
+    rows = Workspace.objects.filter(limited).select_related("tier", "memory_policy")
+    return sum(map(_expire, rows.order_by("pk")))
 
 
-def _expire(policy: MemoryPolicy) -> int:
+def _expire(workspace: Workspace) -> int:
+    kept_days = memory_days(workspace) or MOST_DAYS
     last = Greatest("updated_at", Coalesce("used_at", "updated_at"))
-    rows = MemoryItem.objects.filter(workspace=policy.workspace_id).annotate(last=last)
-    old = rows.filter(last__lt=Now() - timedelta(days=policy.kept_days or 0)).order_by("last")
+    rows = MemoryItem.objects.filter(workspace=workspace).annotate(last=last)
+    limit = Now() - timedelta(days=min(kept_days, MOST_DAYS))
+    old = rows.filter(last__lt=limit).order_by("last")
     ids = list(old.values_list("pk", flat=True)[:MOST_AT_ONCE])
     if not ids:
         return 0
     with transaction.atomic():
         _, deleted = MemoryItem.objects.filter(pk__in=ids).delete()
         count = deleted.get(MemoryItem._meta.label, 0)
-        details = {"memories": count, "kept_days": policy.kept_days}
-        audit.record_workspace(audit.SYSTEM, "memory.expire", policy.workspace, details)
+        details = {"memories": count, "kept_days": kept_days}
+        audit.record_workspace(audit.SYSTEM, "memory.expire", workspace, details)
     return count

@@ -10,6 +10,7 @@ from django.utils.module_loading import import_string
 
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.rights import require
 
 
 def export_person(workspace: Workspace, user: User, file: BinaryIO, *, by: Actor) -> int:
@@ -19,7 +20,9 @@ def export_person(workspace: Workspace, user: User, file: BinaryIO, *, by: Actor
     above this one.
 
     Raises:
-        HeartbitError: The author may not, or an archive of runs cannot be read.
+        ForbiddenError: The author does not manage the workspace.
+        HeartbitError: An archive of runs cannot be read, or is being written.
     """
+    require(by, "workspace:manage", workspace_id=workspace.pk)
     count: int = import_string(settings.HEARTBIT_EXPORT_PERSON)(workspace, user, file, by=by)
     return count

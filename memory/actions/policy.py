@@ -18,10 +18,10 @@ from heartbit_site.base.rights import require
 from memory.choices import KeptDays
 from memory.embeddings import table
 from memory.embeddings.embedder import MOST_DIMENSIONS, Embedder, EmbeddingError, make_embedder
-from memory.embeddings.meaning import not_embedded, passages_not_embedded
+from memory.embeddings.meaning import collected_not_embedded, not_embedded, passages_not_embedded
 from memory.embeddings.table import VectorTable
 from memory.errors import InvalidMemoryError
-from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
+from memory.models import CollectionItem, KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 
 logger = logging.getLogger(__name__)
 
@@ -64,12 +64,24 @@ def save_policy(
     return row
 
 
+def memory_days(workspace: Workspace) -> int | None:
+    """Return the days without use until a memory is erased; None: never.
+
+    The smaller of the workspace's own value and of its tier's.
+    """
+    own = MemoryPolicy.objects.filter(workspace=workspace).values_list("kept_days", flat=True)
+    limits = (own.first(), workspace.tier.memory_days if workspace.tier is not None else None)
+    return min((days for days in limits if days is not None), default=None)
+
+
 def _forget_refusals(workspace: Workspace, model: str) -> None:
     mark = table.refused_by(model)
     refused = MemoryItem.objects.filter(workspace=workspace, embedded_with=mark)
     refused.update(embedded_with="")
     bases = KnowledgeBase.objects.filter(workspace=workspace)
     Passage.objects.filter(base__in=bases, embedded_with=mark).update(embedded_with="")
+    collected = CollectionItem.objects.filter(collection__workspace=workspace)
+    collected.filter(embedded_with=mark).update(embedded_with="")
 
 
 def _try(workspace: Workspace, model: str) -> int:
@@ -104,7 +116,7 @@ def embed_memories(*, goes_on: Callable[[], bool]) -> int:
         # Once for all batches, because an embedder learns how many texts its server takes.
         embedder = functools.cache(partial(make_embedder, policy.pk, policy.embedding_model))
         try:
-            for embed_some in (_embed_memories, _embed_passages):
+            for embed_some in (_embed_memories, _embed_passages, _embed_collected):
                 while goes_on() and (count := embed_some(policy, embedder)):
                     done += count
         except EmbeddingError as error:
@@ -127,6 +139,12 @@ def _embed_passages(policy: MemoryPolicy, embedder: Callable[[], Embedder]) -> i
     some = list(rows.select_related("document").defer("search")[:BATCH])
     texts = {row.pk: row.text for row in some}
     return _embed(policy, embedder, table.PASSAGES, texts, [row.full_text for row in some])
+
+
+def _embed_collected(policy: MemoryPolicy, embedder: Callable[[], Embedder]) -> int:
+    rows = collected_not_embedded(policy.pk, policy.embedding_model).order_by("-updated_at")
+    texts = dict(rows.values_list("pk", "text")[:BATCH])
+    return _embed(policy, embedder, table.COLLECTED, texts, list(texts.values()))
 
 
 def _embed(
@@ -159,11 +177,15 @@ def _describe_refused(policy: MemoryPolicy) -> str:
     memories = MemoryItem.objects.live().filter(workspace=policy.pk, embedded_with=mark)
     bases = KnowledgeBase.objects.filter(workspace=policy.pk)
     passages = Passage.objects.filter(base__in=bases, embedded_with=mark)
-    count = memories.count() + passages.count()
+    items = CollectionItem.objects.filter(
+        collection__workspace=policy.pk, embedded_with=mark
+    ).select_related("collection")
+    count = memories.count() + passages.count() + items.count()
     if not count:
         return ""
     named = [f"memory {number}" for number in memories.values_list("pk", flat=True)[:_NAMED]]
     named += [row.citation for row in passages.select_related("document")[:_NAMED]]
+    named += [f"{item.key} of {item.collection}" for item in items[:_NAMED]]
     more = ", and others" if count > _NAMED else ""
     return (
         f"{policy.embedding_model} refused {amounts.counted(count, 'text')}, found by words only "

@@ -216,7 +216,7 @@ class MemoryAdmin(VerbAdmin[MemoryItem]):
         if row is None or row.user is None or not self.may(request, "export", row):
             raise Http404("There is no such memory of a person.")
         if not allowed:
-            messages.info(request, "Each download is confirmed anew: choose Export this person.")
+            messages.info(request, "Confirm each download: choose Export this person.")
             return redirect("admin:memory_memoryitem_change", pk)
         file = TemporaryFile()  # noqa: SIM115  the response closes it
         try:

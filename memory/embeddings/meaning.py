@@ -14,7 +14,7 @@ from memory.embeddings import table
 from memory.embeddings.embedder import EmbeddingError, make_embedder
 from memory.embeddings.table import VectorTable
 from memory.lexical import Lexemes, Ranking, are_few, by_words
-from memory.models import KnowledgeBase, MemoryItem, MemoryPolicy, Passage
+from memory.models import CollectionItem, KnowledgeBase, MemoryItem, MemoryPolicy, Passage
 from memory.querysets import MemoryQuerySet
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 BY_WORDS: Final = "words only: there is no embedding model"
 _NO_ANSWER: Final = "words only: the embedding model does not answer"
 _PARTLY: Final = "words, and meaning where texts are embedded"
+#: ``embedded_with`` of an item whose vector a program gave.
+GIVEN: Final = "given"
 _BY_MEANING: Final = "words and meaning"
 
 
@@ -77,6 +79,14 @@ def not_embedded(workspace_id: int, model: str) -> MemoryQuerySet:
 def passages_not_embedded(bases: QuerySet[KnowledgeBase], model: str) -> QuerySet[Passage]:
     """Return the bases' passages without a vector of the model, except those that it refused."""
     return Passage.objects.filter(_other(model), base__in=bases)
+
+
+def collected_not_embedded(workspace_id: int, model: str) -> QuerySet[CollectionItem]:
+    """Return items of collections to embed without a vector of the model; see above."""
+    mine = CollectionItem.objects.filter(
+        collection__workspace=workspace_id, collection__dimensions=None
+    )
+    return mine.filter(_other(model))
 
 
 def _other(model: str) -> Q:

@@ -37,13 +37,15 @@ class VectorTable:
 
 MEMORIES: Final = VectorTable("memory_embedding", "item_id", "memory_memoryitem")
 PASSAGES: Final = VectorTable("memory_passage_embedding", "passage_id", "memory_passage")
-TABLES: Final = (MEMORIES, PASSAGES)
+COLLECTED: Final = VectorTable("memory_collection_embedding", "item_id", "memory_collectionitem")
+TABLES: Final = (MEMORIES, PASSAGES, COLLECTED)
 
 _MOST_MARK: Final = 200  # characters of ``embedded_with``
 
 _COLUMNS: Final = """
 SELECT count(*) FROM pg_attribute
-WHERE attrelid = ANY (%s::regclass[]) AND attname = 'vector' AND NOT attisdropped
+WHERE attrelid IN (SELECT to_regclass(name) FROM unnest(%s::text[]) name)
+AND attname = 'vector' AND NOT attisdropped
 """
 _AVAILABLE: Final = "SELECT EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector')"
 
@@ -89,6 +91,9 @@ def require_index(dimensions: int) -> None:
         # A foreign key that is to be checked at the end would forbid the index.
         execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table in TABLES:
+            (there,) = fetch_one("SELECT to_regclass(%s) IS NOT NULL", [table.name])
+            if not there:  # a later migration creates it
+                continue
             execute(
                 f"CREATE INDEX IF NOT EXISTS {table.name}_{size} ON {table.name} "
                 f"USING hnsw ((vector::halfvec({size})) halfvec_cosine_ops) "

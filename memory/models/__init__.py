@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memory.models.collection import Collection, CollectionEmbedding, CollectionItem
 from memory.models.item import MemoryChange, MemoryEmbedding, MemoryItem, MemoryPolicy
 from memory.models.knowledge import (
     Document,

@@ -24,6 +24,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='schedule',
             name='review',
-            field=models.CharField(blank=True, db_default='', default='', help_text='People who see each result before it is delivered, unless the agent names its own: anyone (who may decide), group:NAME or person:USERNAME. Empty: nobody.', max_length=160),
+            field=models.CharField(blank=True, db_default='', default='', help_text='People who see each result before it is delivered, unless the agent names its own: anyone (who may decide), group:NAME or person:USERNAME. Empty: no one.', max_length=160),
         ),
     ]

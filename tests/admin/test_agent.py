@@ -20,7 +20,7 @@ from agents.models import Agent, Run, ToolBinding
 from agents.reads.agents import table_of
 from agents.runs import wake_messages
 from heartbit_site.base.audit import SYSTEM
-from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import AuditEntry, Workspace
 from tests.admin.forms import filled, filled_undrawn
 
 if TYPE_CHECKING:
@@ -247,9 +247,21 @@ def test_starting_needs_the_permission(guest: Client, workspace: Workspace) -> N
     assert not Run.objects.filter(workspace=workspace).exists()
 
 
-def test_agents_are_kept(browser: Client, workspace: Workspace) -> None:
+def test_an_agent_is_deleted_once_nothing_needs_it(browser: Client, workspace: Workspace) -> None:
     agent = Agent.objects.get(workspace=workspace, name="writer")
-    assert browser.post(url_of(agent, "delete"), {"post": "yes"}).status_code == 403
+    lead = Agent.objects.get(workspace=workspace, name="orchestrator")
+    lead.team.add(agent)
+    page = url_of(agent, "delete")
+    assert b"is in use by the teams orchestrator" in browser.get(page).content
+    refused = browser.post(page, {"post": "yes"}, follow=True)
+    assert b"is in use by the teams orchestrator" in refused.content
+    lead.team.remove(agent)
+    assert b"What stays: 0 runs" in browser.get(page).content
+    assert browser.post(page, {"post": "yes"}).status_code == 302
+    agent.refresh_from_db()
+    assert (agent.origin, agent.enabled) == (f"deleted-{agent.pk:x}", False)
+    entry = AuditEntry.objects.get(workspace=workspace, action="agent.delete")
+    assert entry.target == f"agent:{agent.pk}"
 
 
 def test_who_decides_and_until_when_is_saved_and_published(

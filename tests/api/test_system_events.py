@@ -281,3 +281,15 @@ def test_given_a_long_journal_then_the_index_by_time_is_used(workspace: Workspac
         plan = str(cursor.fetchall())
         cursor.execute("RESET enable_seqscan")
     assert "event_age" in plan
+
+
+def test_given_an_agent_that_is_stopped_and_started_then_it_is_told(caller: Caller) -> None:
+    place = str(now())
+    for verb in ("stop", "start", "restart"):
+        assert caller.http.post(f"/agents/writer/{verb}").status_code == 200
+    assert caller.http.patch("/agents/writer", json={"max_turns": 7}).status_code == 200
+    found = recorded(caller, place, type="agent.*", agent="writer")
+    assert [one["type"].removeprefix("agent.") for one in found] == [
+        *("stopped", "started", "restarted", "changed")
+    ]
+    assert found[-1]["data"] == {"agent": "writer"}

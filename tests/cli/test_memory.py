@@ -87,7 +87,8 @@ def test_settings_are_shown_and_changed(place: Place, workspace: Workspace) -> N
     assert "none: found by words only" in place("settings").out
     assert "30" in place("settings", "--kept-days", "30").out
     said = json.loads(place("settings", "--embedding-model", "", "--json").out)
-    assert said == {"embedding_model": "", "problem": "", "kept_days": 30}, "not named: as before"
+    expected = {"embedding_model": "", "problem": "", "kept_days": 30, "tier_days": None}
+    assert said == expected, "not named: as before"
     assert "for ever" in place("settings", "--kept-days", "0").out
     assert place("settings", "--kept-days", "8").code == USAGE
     MemoryPolicy.objects.filter(workspace=workspace).delete()

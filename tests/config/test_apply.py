@@ -7,7 +7,8 @@ import pytest
 from django.db import connections
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.write_agents import BLACKBOARD, create_default_team
+from agents.actions.write_agents import create_default_team
+from agents.definitions.definition import BLACKBOARD
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent, AgentVersion, ToolBinding
 from heartbit_site.base.errors import ConfigurationError

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.actions.publish_agent import publish_agent
-from agents.actions.write_agents import BLACKBOARD
+from agents.actions.rollback_agent import rollback_agent
+from agents.definitions import snapshot
+from agents.definitions.definition import BLACKBOARD
 from agents.models import Agent
 from agents.reads.agents import outdated_agents
+from agents.runtime.toolset.offer import offered_tools
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.build import INHERITED
@@ -22,6 +25,7 @@ from heartbit_site.config.rust_original import MEMORY, REPLACED
 from heartbit_site.config.workspace_sections import MemorySection
 from tests.mcp.servers import http_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
+from tools.definitions.registry import registry
 from tools.models import McpServer
 
 if TYPE_CHECKING:
@@ -211,25 +215,43 @@ system_prompt = "p"
 """
 
 
-def test_members_of_a_team_get_the_blackboard_unless_the_file_says_otherwise() -> None:
-    orchestrator, a, b = parse(TWO).agents
-    assert orchestrator.tools == []
-    assert [tool.name for tool in a.tools] == ["blackboard_list", "blackboard_read", "calculate"]
-    assert tuple(tool.name for tool in b.tools) == BLACKBOARD
-    alone = '[[agents]]\nname = "a"\ndescription = "d"\nsystem_prompt = "p"\n'
-    assert parse(alone).agents[0].tools == []
+def offered(agent: Agent, *, has_parent: bool) -> list[str]:
+    version = agent.current_version
+    assert version is not None
+    definition = snapshot.read(version.pk, agent.pk, agent.name, version.snapshot)
+    return sorted(
+        offered_tools(definition, registry, is_child=has_parent, has_parent=has_parent).specs
+    )
 
 
-def test_a_member_without_the_blackboard_is_exported_as_one(
+def test_what_works_below_another_run_has_the_blackboard_unless_the_file_says_otherwise(
     empty: Callable[[], Workspace],
 ) -> None:
     workspace = empty()
     import_config(workspace, parse(TWO))
-    Agent.objects.get(workspace=workspace, name="b").bindings.all().delete()
     copy = empty()
     import_config(copy, parse(export(workspace)))
-    assert not Agent.objects.get(workspace=copy, name="b").bindings.filter(enabled=True).exists()
+    for where in (workspace, copy):
+        a, b = Agent.objects.filter(workspace=where, name__in="ab").order_by("name")
+        assert offered(a, has_parent=True) == ["blackboard_list", "blackboard_read", "calculate"]
+        assert offered(b, has_parent=True) == [*BLACKBOARD]
+        assert offered(b, has_parent=False) == []
     assert export(copy) == export(workspace)
+
+
+def test_a_rollback_restores_which_tools_of_the_blackboard_are_turned_off(
+    empty: Callable[[], Workspace],
+) -> None:
+    workspace = empty()
+    import_config(workspace, parse(TWO))
+    row = Agent.objects.get(workspace=workspace, name="a")
+    row.bindings.filter(tool="blackboard_write").delete()
+    publish_agent(row)
+    assert offered(row, has_parent=True) == [*BLACKBOARD, "calculate"]
+    rollback_agent(row, 1, by=SYSTEM)
+    assert offered(row, has_parent=True) == ["blackboard_list", "blackboard_read", "calculate"]
+    rollback_agent(row, 2, by=SYSTEM)
+    assert offered(row, has_parent=True) == [*BLACKBOARD, "calculate"]
 
 
 def test_limits_that_agents_take_from_the_orchestrator_come_back_from_an_export(

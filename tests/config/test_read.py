@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agents.actions.write_agents import BLACKBOARD, PROMPT
+from agents.actions.write_agents import PROMPT
+from agents.definitions.definition import BLACKBOARD
 from agents.definitions.spec import ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.config.errors import ConfigFileError

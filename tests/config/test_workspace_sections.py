@@ -97,7 +97,7 @@ def test_all_sections_are_imported_exported_and_imported_again(
         "1E+2",
         "2.5",
     ]
-    assert AuditEntry.objects.filter(workspace=workspace, action="budget.create").count() == 2
+    assert AuditEntry.objects.filter(workspace=workspace, action="budget.add").count() == 2
 
     text = export(workspace)
     copy = empty()

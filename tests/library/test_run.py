@@ -544,3 +544,27 @@ def test_what_was_said_is_remembered_in_the_process_without_a_worker(
     [known] = Run.objects.get(pk=result.run_id).recalled_memories.all()
     assert (known.text, known.title) == ("I live in Bonn.", "InProcessMemories")
     assert not MemoryItem.objects.filter(workspace__slug=heartbit.workspace).exists()
+
+
+def test_what_a_program_keeps_outlives_its_runs(heartbit: Heartbit) -> None:
+    state = heartbit.state(agent="solo")
+    state.set("cursor", {"page": 3}, ttl_seconds=60)
+    solo = heartbit.agent("solo", "Be brief.", tools=["state_get"])
+    result = solo.run('[[calls: state_get {"key": "cursor"}]] [[text: Done.]]')
+    finished = next(event for event in result.events if event.type == "tool.finished")
+    assert finished.data.content == '{"found":true,"value":{"page":3}}'
+    assert (state.get("cursor"), state.exists("cursor")) == ({"page": 3}, True)
+    assert not heartbit.state().exists("cursor"), "another scope"
+    assert (state.delete("cursor"), state.delete("cursor")) == (True, False)
+    assert state.get("cursor", "none") == "none"
+
+
+def test_a_program_fills_and_searches_a_collection(heartbit: Heartbit) -> None:
+    shop = heartbit.collection("shop", dimensions=2)
+    shop.upsert("tea", "Green tea", vector=[1, 0], metadata={"kind": "drink"})
+    shop.upsert("cup", "A cup", vector=[0, 1])
+    [hit] = shop.search(vector=[1, 0.1], limit=1)
+    assert (hit.item.key, hit.item.metadata) == ("tea", {"kind": "drink"})
+    assert shop.search("cup")[0].item.key == "cup"
+    assert shop.delete("tea", "none") == 1
+    shop.drop()

@@ -11,8 +11,10 @@ from agents.actions.provider_accounts import save_provider_account
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import ProviderAccount, Workspace
+from memory.actions.collections import NewItem, create_collection, upsert_items
 from memory.actions.memories import remember, supersede
 from memory.actions.policy import embed_memories, save_policy
+from memory.actions.search_collection import search_collection
 from memory.choices import Scope
 from memory.history import Author, MemoryPlace
 from memory.models import MemoryEmbedding, MemoryItem, MemoryPolicy
@@ -234,3 +236,18 @@ def test_a_model_that_cannot_be_used_is_refused_with_the_field(here: Workspace, 
         use(here, model)
     assert refused.value.field == "embedding_model"
     assert not MemoryPolicy.objects.filter(workspace=here).exists()
+
+
+def test_items_of_a_collection_are_embedded_and_found_by_meaning(here: Workspace) -> None:
+    collection = create_collection(here, "notes", by=SYSTEM)
+    items = [NewItem("a", "Ann prefers green tea."), NewItem("b", "The invoice is due.")]
+    assert upsert_items(collection, items, by=SYSTEM) == 2
+    use(here, "local")
+    assert embed_all() == 5
+    [first, *_] = search_collection(collection, query="Welche Getränke mag sie?").hits
+    assert first.item.key == "a"
+    assert first.similarity is not None
+    assert upsert_items(collection, [NewItem("a", "Bob lives in Oslo.")], by=SYSTEM) == 0
+    assert embed_all() == 1, "a changed text is embedded again"
+    with pytest.raises(HeartbitError, match="leave it out"):
+        upsert_items(collection, [NewItem("a", "x", [1.0])], by=SYSTEM)

@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from agents.reads.usage import usage_of
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.errors import HeartbitError
-from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.base.models import AuditEntry, Tier, Workspace
 from memory.actions.erase import expire_memories
 from memory.actions.memories import remember
 from memory.actions.policy import save_policy
@@ -48,6 +49,25 @@ def test_memories_that_were_not_used_for_the_days_are_erased(db: None) -> None:
     left = [*MemoryItem.objects.values(), *MemoryChange.objects.values(), *entries.values()]
     assert "canary-of-days" not in str(left)
     assert entries.get(action="memory.expire").details == {"memories": 2, "kept_days": 30}
+
+
+def test_the_smaller_of_the_tiers_and_the_workspaces_own_days_counts(db: None) -> None:
+    assert dict(Tier.objects.exclude(name__contains="-").values_list("name", "memory_days")) == {
+        "free": 7,
+        "starter": 30,
+        "pro": 90,
+        "business": None,
+    }
+    tier = Tier.objects.get(name="starter")
+    here = Workspace.objects.create(slug="memory-tier", name="Here", tier=tier)
+    item = remember(MemoryPlace(here.pk, Scope.WORKSPACE), "Old.", by=Author(SYSTEM))
+    assert usage_of(here).memory_days == 30
+    MemoryItem.objects.filter(pk=item.pk).update(updated_at=timezone.now() - timedelta(days=29))
+    assert expire_memories() == 0
+    save_policy(here, by=SYSTEM, embedding_model="", kept_days=90)
+    assert (usage_of(here).memory_days, expire_memories()) == (30, 0)
+    save_policy(here, by=SYSTEM, embedding_model="", kept_days=7)
+    assert (usage_of(here).memory_days, expire_memories()) == (7, 1)
 
 
 def test_other_days_are_refused(db: None) -> None:

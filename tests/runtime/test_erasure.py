@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tests.runtime.conftest import Studio
 
-TOOLS = ("remember", "recall", "update_memory", "blackboard_write")
+TOOLS = ("remember", "recall", "update_memory", "blackboard_write", "state_set")
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 
 
@@ -98,7 +98,8 @@ async def test_erasing_a_person_with_runs_leaves_no_word_anywhere(
 
     # What tools were given and returned, what is recalled at a start, a result that is too long.
     noted = json.dumps({"key": "k", "value": canary})
-    call = f"[[calls: remember {told}]] [[then: recall {{}}, blackboard_write {noted}]]"
+    shared = f"blackboard_write {noted}, state_set {noted}"
+    call = f"[[calls: remember {told}]] [[then: recall {{}}, {shared}]]"
     first = await tell(studio, ann, call)
     said = saying(f"I live in {canary}.", proposal(f"Ann is at {canary}.", "I live in"))
     await follow(studio, await tell(studio, ann, said))

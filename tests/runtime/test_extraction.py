@@ -15,7 +15,15 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.run_request import start_conversation
 from agents.choices import Placement, RunKind, RunStatus
 from agents.live.follow import wait_for_end
-from agents.models import Agent, LearnedMemory, MemoryExtraction, Run, RunEvent, ToolCall
+from agents.models import (
+    Agent,
+    LearnedMemory,
+    MemoryExtraction,
+    RecalledMemory,
+    Run,
+    RunEvent,
+    ToolCall,
+)
 from agents.runs.archive import tree_lines
 from heartbit_site.base import orm
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -337,3 +345,18 @@ def test_given_workers_that_die_at_every_step_then_memories_are_stored_once(
 
 def _is_gone(path: Path) -> bool:
     return not path.exists()
+
+
+async def test_one_switch_lets_an_agent_remember(studio: Studio, agent: Create) -> None:
+    await orm.run_in_thread(lambda: agent(memory=True))
+    ann = await orm.run_in_thread(person)
+    task = saying("I moved to Bonn.", proposal("Ann lives in Bonn.", "I moved to Bonn"))
+    done = await say(studio, ann, task)
+    assert done.output == "Added 1 memory."
+    later = await say(studio, ann, saying("Where do I live, in Bonn?"))
+
+    def recalled() -> list[str]:
+        rows = RecalledMemory.objects.filter(run=later.extraction.source)
+        return [row.item.text for row in rows if row.item is not None]
+
+    assert await orm.run_in_thread(recalled) == ["Ann lives in Bonn."]

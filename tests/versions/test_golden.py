@@ -108,6 +108,7 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
         (AgentSettings, "mixed_data"): "ask",
         (AgentSettings, "execution_mode"): "never",
         (AgentSettings, "code_mode"): False,
+        (AgentSettings, "memory"): False,
         (AgentSettings, "memory_weights"): {},
         (AgentSettings, "memory_tokens"): 0,
         (AgentSettings, "extract_memories"): False,

@@ -44,6 +44,7 @@ class Route:
         either: A second scope that is enough as well; empty: none.
         own: A scope that is enough for what is one's own; empty: none.
         right: The status for whoever may.
+        no_person: For a key that is no person's; 0: as for others.
         foreign: For somebody with every scope, in another workspace, who names what is in mine.
     """
 
@@ -57,6 +58,7 @@ class Route:
     also: str = ""
     either: str = ""
     own: str = ""
+    no_person: int = 0
 
     def is_for(self, scopes: set[str]) -> bool:
         """Return True if somebody with these scopes may ask."""
@@ -143,11 +145,14 @@ ROUTES = (
     ),
     Route("GET", "/agents/{name}", "agents:read"),
     Route("PATCH", "/agents/{name}", "agents:write", {"description": "x"}),
+    Route("GET", "/agents/{name}/uses", "agents:read"),
+    Route("DELETE", "/agents/{name}", "agents:write", right=204),
     Route("GET", "/agents/{name}/versions", "agents:read"),
     Route("GET", "/agents/{name}/versions/diff", "agents:read"),
     Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
     Route("POST", "/agents/{name}/versions/{number}/rollback", "agents:write", {}),
     Route("GET", "/agent-statuses", "agents:read", foreign=200),
+    Route("GET", "/agent-templates", "agents:read", foreign=200),
     Route("GET", "/agents/{name}/status", "agents:read"),
     Route("POST", "/agents/{name}/stop", "agents:write"),
     Route("POST", "/agents/{name}/start", "agents:write"),
@@ -207,7 +212,84 @@ ROUTES = (
     Route("GET", "/keys", "workspace:manage", foreign=200),
     Route("POST", "/keys", "workspace:manage", {"name": "x", "scopes": ["runs:read"]}, right=201),
     Route("POST", "/keys/{prefix}/revoke", "workspace:manage"),
+    Route("GET", "/me/keys", ANY, foreign=200, no_person=409),
+    Route(
+        "POST",
+        "/me/keys",
+        ANY,
+        {"name": "x", "scopes": ["runs:read"]},
+        right=201,
+        foreign=201,
+        no_person=409,
+    ),
+    Route("POST", "/me/keys/{prefix}/revoke", ANY, right=404, no_person=409),  # another's
     Route("GET", "/usage", "runs:read", foreign=200),
+    Route("GET", "/budgets", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/budgets",
+        "agents:write",
+        {"agent": "parked", "max_tokens": 9},
+        right=409,  # there is one
+    ),
+    Route("PATCH", "/budgets/{budget_id}", "agents:write", {"max_tokens": 8}),
+    Route("DELETE", "/budgets/{budget_id}", "agents:write", right=204),
+    Route("GET", "/provider-accounts", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/provider-accounts",
+        "workspace:manage",
+        {"provider": "openai", "key": "sk-x", "enabled": False},
+        right=201,
+    ),
+    Route("PATCH", "/provider-accounts/{account_id}", "workspace:manage", {"label": "x"}),
+    Route("POST", "/provider-accounts/{account_id}/check", "workspace:manage"),
+    Route("DELETE", "/provider-accounts/{account_id}", "workspace:manage", right=204),
+    Route("GET", "/grants", "runs:read", foreign=200),
+    Route("POST", "/grants/{grant_id}/revoke", "workspace:manage", own="approvals:decide"),
+    Route("GET", "/drive", "runs:read", foreign=200),
+    Route("GET", "/drive/content", "runs:read", query={"name": "kept.txt"}, foreign=200),
+    Route("POST", "/drive", "runs:write", {"name": "kept.txt", "content": "eA=="}, right=201),
+    Route("DELETE", "/drive", "runs:write", query={"name": "none.txt"}, right=404),
+    Route("GET", "/configuration", "agents:read", foreign=200),
+    Route(
+        "POST",
+        "/configuration",
+        "workspace:manage",
+        {"toml": "[provider]\nname = 'openai'\nmodel = 'x'", "dry_run": True},
+        also="agents:write",
+        foreign=200,
+    ),
+    Route("GET", "/workspace", ANY, foreign=200),
+    Route("PATCH", "/workspace", "workspace:manage", {"name": "mine"}, foreign=200),
+    Route("GET", "/fleet/workspaces", "fleet:manage", also="workspace:manage", foreign=200),
+    Route(
+        "POST",
+        "/fleet/workspaces",
+        "fleet:manage",
+        {"slug": "{newcomer}"},
+        right=201,
+        also="workspace:manage",
+        foreign=201,
+    ),
+    Route("GET", "/fleet/users", "fleet:manage", also="workspace:manage", foreign=200),
+    Route(
+        "POST",
+        "/fleet/users",
+        "fleet:manage",
+        {"name": "x-{newcomer}", "password": "correct horse battery"},
+        right=201,
+        also="workspace:manage",
+        foreign=201,
+    ),
+    Route(
+        "POST",
+        "/fleet/users/{account}/password",
+        "fleet:manage",
+        {"password": "correct horse battery"},
+        also="workspace:manage",
+        foreign=200,
+    ),
     Route("GET", "/webhooks", "workspace:manage", foreign=200),
     Route(
         "POST",
@@ -240,6 +322,23 @@ ROUTES = (
         "DELETE", "/credentials/{credential_id}", "workspace:manage", right=204, own="runs:write"
     ),
     Route("POST", "/credentials/{credential_id}/check", "workspace:manage", own="runs:write"),
+    Route("GET", "/collections", "runs:read", foreign=200),
+    Route("POST", "/collections", "agents:write", {"name": "{word}"}),
+    Route("GET", "/collections/{collection}", "runs:read"),
+    Route("DELETE", "/collections/{collection}", "agents:write", right=204),
+    Route(
+        "POST",
+        "/collections/{collection}/items",
+        "agents:write",
+        {"items": [{"key": "a", "text": "tea"}]},
+    ),
+    Route("POST", "/collections/{collection}/items/delete", "agents:write", {"keys": ["a"]}),
+    Route("POST", "/collections/{collection}/search", "runs:read", {"query": "tea"}),
+    Route("GET", "/state", "runs:read", foreign=200),
+    Route("POST", "/state", "runs:write", {"key": "k", "value": 1}),
+    Route("GET", "/state/entry", "runs:read", query={"key": "none"}, right=404),
+    Route("GET", "/state/exists", "runs:read", query={"key": "none"}, foreign=200),
+    Route("DELETE", "/state/entry", "runs:write", query={"key": "none"}, right=404),
     Route("GET", "/memories", "runs:read", foreign=200),
     Route("GET", "/memories/search", "runs:read", foreign=200),
     Route(
@@ -322,13 +421,22 @@ ROUTES = (
 #: What makes something new: elsewhere it is made elsewhere.
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
+    *("/budgets", "/provider-accounts", "/drive"),
     *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
-    *("/mcp-servers", "/memories", "/skills", "/knowledge-bases", "/workflows"),
+    *(
+        "/mcp-servers",
+        "/memories",
+        "/state",
+        "/collections",
+        "/skills",
+        "/knowledge-bases",
+        "/workflows",
+    ),
 }
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "endpoint"}
+NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "endpoint", "account"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +547,8 @@ def of_api(route: Route, asker: str) -> int | None:
         return 403 if route.scope and not route.either else None
     if asker == "stranger who names mine":
         return route.right if route.path == "/workspaces" else 404
+    if route.no_person and asker in ("foreign key", "right key"):
+        return route.no_person
     if asker in ("foreign key", "stranger in their own"):
         if asker.startswith("stranger") and route.scope == "fleet:manage":
             return 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ import httpx
 from django.db.models import Value
 
 from agents.actions.channels import save_channel
+from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
+from agents.actions.quotas import save_budget
 from agents.actions.run_request import start_conversation
 from agents.actions.save_agent import create_agent
 from agents.actions.send_message import send_message
@@ -23,9 +26,11 @@ from agents.messaging.addresses import sender_of_person
 from agents.models import (
     Agent,
     BlackboardEntry,
+    Budget,
     Channel,
     Conversation,
     Delivery,
+    Grant,
     Message,
     Run,
     RunEvent,
@@ -39,14 +44,21 @@ from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
-from heartbit_site.base.models import ApiKey, AuditEntry, Membership, Role, Workspace
+from heartbit_site.base.models import (
+    ApiKey,
+    AuditEntry,
+    Membership,
+    ProviderAccount,
+    Role,
+    Workspace,
+)
 from heartbit_site.base.scopes import SCOPES
 from memory.actions.bases import save_base
 from memory.actions.documents import save_document
 from memory.actions.memories import remember, supersede
 from memory.choices import Scope
 from memory.history import Author, MemoryPlace
-from memory.models import Document, KnowledgeBase, Passage
+from memory.models import Collection, Document, KnowledgeBase, Passage
 from scheduling.actions.run_schedule import run_schedule_now
 from scheduling.actions.save_schedule import save_schedule
 from scheduling.choices import FiringStatus
@@ -58,6 +70,7 @@ from tests.web.matrix_table import ROUTES
 from tests.web.people import member, person, session_of
 from tools.actions.credentials import save_credential
 from tools.actions.mcp_servers import set_mcp_server
+from tools.connectors.drive.folder import workspace_drive
 from tools.models import Credential, McpServer
 
 if TYPE_CHECKING:
@@ -222,10 +235,41 @@ def _result(workspace: Workspace) -> str:
     return str(made.pk)
 
 
+def _budget(workspace: Workspace) -> str:
+    """Of an agent of its own: there is one budget of each agent and period."""
+    agent = agent_of(workspace, f"b-{new_id().hex[-10:]}")
+    made = Budget(workspace=workspace, agent=agent, period="day", max_tokens=9)
+    save_budget(made)
+    return str(made.pk)
+
+
+def _account(workspace: Workspace) -> str:
+    made = ProviderAccount(
+        workspace=workspace,
+        provider="openai",
+        label=f"canary of {workspace.slug}",
+        base_url="http://127.0.0.1:1/v1",
+        enabled=False,
+    )
+    save_provider_account(made, key="sk-x")
+    return str(made.pk)
+
+
+def _grant(workspace: Workspace) -> str:
+    agent = Agent.objects.get(workspace=workspace, name="parked")
+    made = Grant.objects.create(
+        workspace=workspace, agent=agent, tool="x", granted_by=f"canary of {workspace.slug}"
+    )
+    return str(made.pk)
+
+
 #: How something is made that an address names.
 MAKERS: dict[str, Callable[[Workspace], str]] = {
     "run_id": _run,
     "call_id": lambda workspace: f"1.{workspace.pk}",
+    "collection": lambda workspace: (
+        Collection.objects.create(workspace=workspace, name=secrets.token_hex(8)).name
+    ),
     "conversation_id": lambda workspace: str(start_conversation(workspace, agent="parked").pk),
     "test_id": lambda workspace: str(
         Conversation.objects.create(workspace=workspace, agent="parked", origin=DRAFT).pk
@@ -256,6 +300,10 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "endpoint": lambda workspace: _channel(workspace).url_token,
     "delivery": _result,
     "key": lambda _: "signal:1.0",
+    "budget_id": _budget,
+    "account_id": _account,
+    "grant_id": _grant,
+    "account": lambda _: person().username,
     "newcomer": lambda _: person().username,
 }
 
@@ -323,7 +371,9 @@ def build(site: WebServer) -> Iterator[World]:
         Workspace.objects.create(slug=f"m-{new_id()}"[:50], name=name) for name in ("mine", "other")
     )
     for workspace in (mine, other):
-        agent_of(workspace, "parked")
+        parked = agent_of(workspace, "parked")
+        save_budget(Budget(workspace=workspace, agent=parked, period="month", max_tokens=9))
+        workspace_drive(workspace.pk).write_whole("kept.txt", b"x", replace=True)
     people = {str(role): member(mine, role) for role in Role.values}
     stranger = member(other, Role.ADMIN)
     people |= {"stranger who names mine": stranger, "stranger in their own": stranger}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.conf import settings
 
 from agents.actions.decide_call import Always, approve_call
 from agents.models import Grant
+from heartbit_site.base.actions.api_keys import authenticate_api_key, create_api_key
 from heartbit_site.base.audit import Actor
-from heartbit_site.base.models import AuditEntry, Role
+from heartbit_site.base.models import ApiKey, AuditEntry, Role
 from tests.admin import rows
 from tests.clients import Client
 from tests.web.axe import serious
@@ -90,6 +92,40 @@ def test_a_person_sees_and_revokes_what_they_allowed_and_nothing_of_others(
     assert f'value="{mine.pk}"' not in client.get(path).content.decode()
     entry = AuditEntry.objects.get(workspace=workspace, action="grant.revoke")
     assert (entry.actor, entry.target) == (anne.username, f"grant:{mine.pk}")
+
+
+@pytest.mark.django_db
+def test_a_person_makes_and_revokes_keys_of_their_own(workspace: Workspace) -> None:
+    anne, bob = member(workspace, Role.OPERATOR), member(workspace, Role.OPERATOR)
+    other, _ = create_api_key(workspace, "of bob", scopes=["runs:read"], user=bob)
+    path, client = f"/w/{workspace.slug}/account/", browser(anne)
+    form = client.get(path).content.decode()
+    assert 'value="runs:write" checked' in form
+    assert "workspace:manage" not in form and "of bob" not in form
+    given = {"do": "make-key", "name": "laptop", "scope": ["runs:read"], "days": "30"}
+    bad: list[dict[str, Any]] = [{"name": ""}, {"scope": ["workspace:manage"]}, {"days": "x"}]
+    for wrong in [*bad, {"scope": []}]:
+        refused = client.post(path, given | wrong)
+        assert (refused.status_code, b"hb_" in refused.content) == (409, False), wrong
+    shown = client.post(path, given)
+    row = ApiKey.objects.get(workspace=workspace, user=anne)
+    assert shown.status_code == 200
+    key = next(word for word in re.split("[<>]", shown.content.decode()) if word.startswith("hb_"))
+    found = authenticate_api_key(key)
+    assert found is not None and (found.pk, found.scopes) == (row.pk, ["runs:read"])
+    assert key not in client.get(path).content.decode(), "it is shown once"
+    refused = client.post(path, {"do": "revoke-key", "prefix": other.beginning})
+    assert refused.status_code == 409
+    ended = client.post(path, {"do": "revoke-key", "prefix": row.beginning})
+    assert ended.status_code == 302
+    assert authenticate_api_key(key) is None
+    other.refresh_from_db()
+    assert other.revoked_at is None
+    entries = AuditEntry.objects.filter(workspace=workspace, target=f"api_key:{row.pk}")
+    assert list(entries.order_by("number").values_list("action", "actor")) == [
+        ("api_key.create", anne.username),
+        ("api_key.revoke", anne.username),
+    ]
 
 
 def test_an_account_without_permissions_and_address_is_told_so(workspace: Workspace) -> None:

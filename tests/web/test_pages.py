@@ -119,7 +119,17 @@ def visitor(site: WebServer, browser: Browser, world: World) -> Iterator[Visitor
 #: By subject.
 NAMES = (
     *("runs", "run", "failed run", "comparison", "inbox", "chat", "fleet", "health", "alerts"),
-    *("usage", "schedules", "new schedule", "agents", "new agent", "studio", "publish", "versions", "version"),
+    *(
+        "usage",
+        "schedules",
+        "new schedule",
+        "agents",
+        "new agent",
+        "studio",
+        "publish",
+        "versions",
+        "version",
+    ),
     *("schedule", "connect", "passage", "credentials", "account"),
 )
 

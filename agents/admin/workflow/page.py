@@ -12,7 +12,7 @@ from django.utils.safestring import mark_safe
 
 from agents.admin.agent_list import AgentList
 from agents.admin.drawing import drawing_block
-from agents.admin.run_start import RunStart, save_definition
+from agents.admin.run_start import RunStart, remove_definition, save_definition
 from agents.admin.version import VersionInline
 from agents.admin.workflow.form import SETTINGS, WorkflowForm
 from agents.models import Agent, Workflow
@@ -30,6 +30,7 @@ class WorkflowAdmin(VerbAdmin[Any], RunStart, AgentList):
 
     audit_name = "agent"
     form = WorkflowForm
+    remove = staticmethod(remove_definition)
     list_display = (
         *("who", "workspace", "state", "steps", "published", "last_status", "last_time"),
     )

@@ -10,7 +10,7 @@ from agents.journal import waits
 from agents.journal.events.event import Event
 from agents.journal.events.run import RunSucceeded
 from agents.journal.phrase import Phrase
-from agents.journal.review_policy import ReviewPolicy
+from heartbit_site.base.review_policy import ReviewPolicy
 from heartbit_site.base.visible_text import visible
 
 
@@ -22,7 +22,7 @@ class ReviewRequested(Event):
         number: Number of the review in its run, from 1.
         output: The result; ``structured``, ``finish_reason`` and ``left_out`` are as in
             ``RunSucceeded``.
-        by: Reviewers (``agents.journal.review_policy``).
+        by: Reviewers (``heartbit_site.base.review_policy``).
         timeout_seconds: Seconds until the run fails without a review; None: never.
         escalate_seconds: Seconds until all who may decide may review too; None: never.
         can_continue: True if the run can take up requested changes.

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from agents.journal import waits
 from agents.journal.events.event import Event
-from agents.journal.review_policy import ReviewPolicy
 from agents.llm.messages import ToolCall
+from heartbit_site.base.review_policy import ReviewPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RunCreated(Event):
             (``agents.runtime.files.pictures``).
         client: Data that the client's protocol returns with the run.
         client_tools: Tools that the client runs itself, each {name, description, parameters}.
-        review: Review of the result before it is delivered; None: nobody reviews it.
+        review: Review of the result before it is delivered; None: no one reviews it.
         traceparent: Trace and span of the request for a root run, in W3C's form; empty: none.
     """
 
@@ -142,7 +142,7 @@ class RunSucceeded(Event):
         finish_reason: ``length`` if the answer was truncated at max_tokens.
         structured: Answer in the form of the agent's response schema, if the agent has one.
         left_out: Sentence on what failed and is not part of the output; empty: nothing.
-        reviewed_by: Person who approved the result; empty: nobody reviewed it.
+        reviewed_by: Person who approved the result; empty: no one reviewed it.
         is_edited: True if that person changed the result.
     """
 

@@ -136,6 +136,7 @@ BEGIN
     DELETE FROM agents_learnedmemory WHERE run_id = ANY (v_ids);
     DELETE FROM agents_memoryextraction WHERE run_id = ANY (v_ids) OR source_id = ANY (v_ids);
     DELETE FROM agents_run WHERE id = ANY (v_ids);
+    DELETE FROM agents_stateentry WHERE conversation_id = p_conversation;
     DELETE FROM agents_conversation WHERE id = p_conversation;
     RETURN true;
 END $$;

@@ -57,7 +57,7 @@ BEGIN
 END $$;
 
 -- Return the review of a root run's result, as a part of the event that opens its journal: the agent's
--- own reviewers, else those that the request names; empty: nobody reviews it.
+-- own reviewers, else those that the request names; empty: no one reviews it.
 CREATE OR REPLACE FUNCTION heartbit_review(a agents_agent, p_wanted text)
 RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE WHEN coalesce(nullif(a.review, ''), p_wanted, '') = '' THEN '{}'::jsonb

@@ -18,7 +18,8 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_id uuid := heartbit_new_id();
 BEGIN
     PERFORM 1 FROM agents_agentversion v
-    WHERE v.id = r.version_id AND (v.snapshot ->> 'extract_memories')::boolean;
+    WHERE v.id = r.version_id AND ((v.snapshot ->> 'extract_memories')::boolean
+        OR (v.snapshot ->> 'memory')::boolean);
     IF NOT FOUND THEN RETURN; END IF;
     PERFORM heartbit_create_run(
         v_id, r.workspace_id, r.version_id, r.agent::text, 'Extract the memories of run ' || r.id, NULL,

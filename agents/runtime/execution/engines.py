@@ -101,6 +101,7 @@ class EngineDependencies:
             definition,
             await self._tools(claimed.workspace_id, definition),
             is_child=claimed.parent_id is not None and not definition.delegates,
+            has_parent=claimed.parent_id is not None,
             permissions=await permissions(required) if required else frozenset(),
         )
         further = {name: spec for name, spec in own.items() if name not in offer.specs}

@@ -38,11 +38,11 @@ async def known_at_start(active: ActiveRun, definition: AgentDefinition) -> str:
     state, claimed = active.journaled.state, active.claimed
     if state.recalled:
         return await orm.read_in_thread(partial(block_of, claimed.id))
-    if not definition.memory_tokens or state.turn or not state.task:
+    if not definition.recalled_tokens or state.turn or not state.task:
         return ""
     if provider_name(claimed.root_id):
         task = state.task[:_MOST_QUERY]
-        kept = await provided_at_start(claimed, task, definition.memory_tokens)
+        kept = await provided_at_start(claimed, task, definition.recalled_tokens)
     else:
         kept = await orm.run_in_thread(partial(_recall, claimed, definition, state))
     if not kept:
@@ -97,7 +97,7 @@ def _recall(
         workspace_id=claimed.workspace_id,
         weights=Weights(**definition.memory_weights),
     ).hits
-    made = _rows_that_fit(claimed.id, hits, definition.memory_tokens)
+    made = _rows_that_fit(claimed.id, hits, definition.recalled_tokens)
     with transaction.atomic():
         if lock_and_ask(claimed.root_id, claimed.id) != person:  # another person spoke meanwhile
             made = [row for row in made if row.item is not None and row.item.user_id is None]

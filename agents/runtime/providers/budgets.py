@@ -24,9 +24,9 @@ from psycopg.rows import DictRow
 
 from agents.llm.errors import BudgetAsksError, BudgetSpentError, ThrottledError
 from agents.llm.wrappers.budget import Amount
-from agents.models.budget import describe_scope
 from agents.runtime.providers.ttl_cache import TTLCache
 from heartbit_site.base.audit import BY_SCHEDULE
+from heartbit_site.base.budget_scope import describe_scope
 
 if TYPE_CHECKING:
     from agents.runs.pool import Pool
@@ -70,7 +70,7 @@ class Balance:
     Attributes:
         whose: Owner for people, such as ``workspace default``.
         tier: Name of the tier that sets the limit; else empty.
-        ask_at: Percentage from which on an owner is asked to go on; None: nobody is asked now.
+        ask_at: Percentage from which on an owner is asked to go on; None: no one is asked now.
     """
 
     id: int
@@ -119,7 +119,7 @@ class Balance:
 
 @dataclass(frozen=True, slots=True)
 class RunScope:
-    """What of a run decides which budgets count it.
+    """Agent, person and tree of a run, which decide about the budgets that count it.
 
     Attributes:
         agent_id: Agent of the run.

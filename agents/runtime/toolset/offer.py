@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from agents.definitions.definition import AgentDefinition, BoundTool
+from agents.definitions.definition import BLACKBOARD, AgentDefinition, BoundTool
 from agents.llm.messages import ToolDefinition
 from agents.loop import delegation, script_tools, skills
 from heartbit_site.base.toolspec import ToolSpec
@@ -49,6 +49,7 @@ def offered_tools(
     tools: Mapping[str, ToolSpec],
     *,
     is_child: bool,
+    has_parent: bool,
     permissions: frozenset[str] | None = None,
 ) -> OfferedTools:
     """Return the tools that a run of this version is offered.
@@ -61,6 +62,7 @@ def offered_tools(
         tools: Tools by name. A process that calls them passes its registry; one that only shows or
             reads calls ``tools.definitions.catalogue.catalogue``.
         is_child: True for a sub-agent's run.
+        has_parent: True for any run below another one: it shares the tree's blackboard.
         permissions: ``required_permissions`` that the person behind the run has: tools that require
             another one are left out. None: the tools are only shown or read.
     """
@@ -68,6 +70,9 @@ def offered_tools(
     if not is_child:
         _add(offer, delegation.team_tools(definition))
     _add(offer, _skill_tools(definition, tools))
+    if has_parent:
+        own = {*definition.turned_off, *(tool.name for tool in definition.tools)}
+        _add(offer, (tools[one] for one in BLACKBOARD if one in tools and one not in own))
     for tool in definition.tools:
         known = tools.get(tool.name)
         needed = permissions_of(tool, known)

@@ -20,6 +20,7 @@ from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.admin.themed import ModelAdmin, ReadOnlyInline, line_widget
 from heartbit_site.base.actions.members import remove_member, save_member
+from heartbit_site.base.actions.workspaces import save_workspace
 from heartbit_site.base.models import Membership, Role, Tier, Workspace
 
 TONES: dict[str, Tone] = {
@@ -120,8 +121,16 @@ class MemberAdmin(VerbAdmin[Membership]):
         remove_member(obj.workspace, obj.user, by=actor_of(request))
 
 
+class WorkspaceForm(VerbForm[Workspace]):
+    """A workspace's settings."""
+
+    class Meta:
+        model = Workspace
+        fields = ("name", "slug", "default_model", "tier", "retention_days")
+
+
 @admin.register(Workspace)
-class WorkspaceAdmin(ModelAdmin[Workspace]):
+class WorkspaceAdmin(VerbAdmin[Workspace]):
     """Workspaces: name, default model, tier, retention, members.
 
     The short name is fixed, because commands and URLs hold it. Only superusers change the tier.
@@ -132,12 +141,15 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
         "view": "runs:read",
         **dict.fromkeys(("change", "invite"), "workspace:manage"),
     }
+    verbs_record = frozenset({"add", "change"})
+    form = WorkspaceForm
     fixed = ("slug",)
     inlines = (MemberInline,)
     list_display = ("name", "slug", "tier", "retention_days", "created_at")
     list_select_related = ("tier",)
     search_fields = ("name", "slug")
-    fields = ("name", "slug", "default_model", "tier", "retention_days")
+    fields = WorkspaceForm.Meta.fields
+    sortable_by = None
     actions_detail = ("add_member",)
 
     @dialog(
@@ -153,6 +165,10 @@ class WorkspaceAdmin(ModelAdmin[Workspace]):
         person, role = form.cleaned_data["person"], form.cleaned_data["role"]
         save_member(workspace, person, role, by=actor_of(request))
         messages.success(request, f"{person.get_username()} belongs to {workspace} now.")
+
+    def save_row(self, request: HttpRequest, row: Workspace, form: Any) -> None:
+        """Save with ``save_workspace``."""
+        save_workspace(row, by=actor_of(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Workspace | None = None) -> Any:
         """Return the tier too, for everyone but superusers."""
@@ -171,14 +187,23 @@ class TierAdmin(ModelAdmin[Tier]):
     A change holds at once for all workspaces of the tier. A tier in use cannot be deleted.
     """
 
-    list_display = ("name", "a_day", "a_month", "money", "at_once", "kept", "workspaces")
+    list_display = (
+        "name",
+        "a_day",
+        "a_month",
+        "money",
+        "at_once",
+        "kept",
+        "memories",
+        "workspaces",
+    )
     sortable_by = ()
     warn_unsaved_form = True
     fieldsets = (
         (None, {"fields": ("name",)}),
         ("Runs", {"fields": (("runs_per_day", "runs_at_once"),)}),
         ("Model calls", {"fields": (("tokens_per_month", "usd_per_month"),)}),
-        ("Beyond", {"fields": (("warn_at", "retention_days"),)}),
+        ("Beyond", {"fields": ("warn_at", ("retention_days", "memory_days"))}),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tier]:
@@ -197,6 +222,7 @@ class TierAdmin(ModelAdmin[Tier]):
     money = Column[Tier]("US dollars a month", lambda row: _limit(row.usd_per_month, "${:,.2f}"))
     at_once = Column[Tier]("concurrent runs", lambda row: _limit(row.runs_at_once))
     kept = Column[Tier]("days kept", lambda row: _limit(row.retention_days))
+    memories = Column[Tier]("days of memories", lambda row: _limit(row.memory_days))
     workspaces = Column[Tier]("workspaces", lambda row: int(getattr(row, "used", 0)))
 
 

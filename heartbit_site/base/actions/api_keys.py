@@ -56,9 +56,12 @@ def create_api_key(
         ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is in the past; or
             the name is reserved for runs of schedules or channels.
         TooFarError: ``expires_at`` is out of range.
-        ForbiddenError: The author may not manage the workspace, or does not have a scope.
+        ForbiddenError: The key is not the author's own, and the author may not manage the
+            workspace; or the author does not have a scope.
     """
-    require(by or SYSTEM, "workspace:manage", workspace_id=workspace.pk)
+    owner_id = user.pk if user is not None else None
+    enough = _sufficient(by or SYSTEM, owner_id)
+    require(by or SYSTEM, *enough, workspace_id=workspace.pk)
     wanted = sorted(set(scopes))
     _refuse_more(by or SYSTEM, wanted)
     unknown = [scope for scope in wanted if scope not in SCOPES]
@@ -90,6 +93,12 @@ def create_api_key(
         maker = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
         record_on(by or maker, "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
+
+
+def _sufficient(by: Actor, owner_id: int | None) -> Iterable[str]:
+    """Return the scopes of which one is enough: any for one's own key."""
+    is_own = by.user_id is not None and by.user_id == owner_id
+    return SCOPES if is_own else ("workspace:manage",)
 
 
 def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
@@ -196,7 +205,7 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
         by: Author, for the audit.
 
     Raises:
-        ForbiddenError: The author does not manage the keys' workspace.
+        ForbiddenError: A key is not the author's own, and the author does not manage its workspace.
     """
     with transaction.atomic():
         alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
@@ -204,7 +213,7 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
             alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
         )
         for key in keys:
-            require(by, "workspace:manage", workspace_id=key.workspace_id)
+            require(by, *_sufficient(by, key.user_id), workspace_id=key.workspace_id)
         ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
         for key in keys:
             record_on(by, "api_key.revoke", key)

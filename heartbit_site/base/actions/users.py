@@ -106,7 +106,9 @@ def create_user(
         UserExistsError: The name is taken.
         ConfigurationError: Name, address or role is not valid.
         PasswordError: The password is too weak.
+        ForbiddenError: The author does not manage the installation.
     """
+    require(by, "fleet:manage", workspace_id=None)
     user = User(
         username=User.normalize_username(name),
         email=User.objects.normalize_email(email),

@@ -18,6 +18,7 @@ class Tier(models.Model):
         usd_per_month: Cost of these calls in US dollars; an unknown price counts as 0.
         runs_at_once: Maximum number of concurrently running runs of the fleet.
         retention_days: Days until finished runs are archived; a workspace may have fewer.
+        memory_days: Days without use until memories are erased; a workspace may have fewer.
         warn_at: Usage in percent of a limit that triggers a warning.
     """
 
@@ -53,6 +54,16 @@ class Tier(models.Model):
         help_text=(
             "Days until finished runs are archived and deleted; a smaller value of the workspace "
             "has precedence. Empty: the workspace's own value."
+        ),
+    )
+    memory_days = models.PositiveIntegerField(
+        "days that memories are kept",
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=(
+            "Days until a memory that was neither changed nor recalled is erased for good; a "
+            "smaller value of the workspace's memory settings has precedence. Empty: never."
         ),
     )
     warn_at = models.PositiveSmallIntegerField(

@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
 
 from agents.definitions.snapshot_diff import FieldChangeOut, PartChangeOut
 from agents.reads.views import AgentMetricsOut, AgentStatusOut, WorkflowFiguresOut
-from heartbit_site.base.amounts import duration
+from heartbit_site.base.amounts import counted, duration
+from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.visible_text import readable_json, visible
-from heartbit_site.cli.backend.chosen import backend, call, print_all
+from heartbit_site.cli.backend.chosen import backend, call, print_all, send_change
+from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.shared import RemoteCommand
-from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.options.body import Given, body_options
+from heartbit_site.cli.options.shared import RemoteCommand, with_groups
+from heartbit_site.cli.options.verbs import Verbs
+from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.margin import margined, text_width
-from heartbit_site.cli.terminal.output import as_json, note, one_line, write
+from heartbit_site.cli.terminal.output import as_json, listed, note, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_done, print_facts, print_list, print_view
 from heartbit_site.cli.terminal.times import format_relative
+from heartbit_site.config.locate import read_text
 from heartbit_site.contract import agents as contract
 from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut, DiffOut, VersionOut
 
 NAME = common.argument("NAME", "The agent's name.")
 ANY = common.argument("[NAME]", "The agent's name; none: all.", None)
+NEW = common.argument("NAME", "Name for people and other agents, such as researcher.")
+TEMPLATE = common.option(
+    "--template NAME", "Begin with this template, as `heartbit agents templates` lists them.", None
+)
+READ_VERSION = common.option(
+    "--version N", "Refuse if this is no longer the current version.", None, min=1
+)
 NUMBER = common.argument("NUMBER", "The version that comes back.", min=1)
 FROM = common.argument("[FROM]", "A version's number; none: the one before TO.", None, min=1)
 TO = common.argument("[TO]", "Another; none: the current one.", None, min=1)
@@ -34,6 +49,23 @@ FORCE = common.flag(
 STYLES: Final = {"idle": "green", "busy": "cyan", "error": "red", "stopped": "dim"}
 TITLES: Final = 13  # characters of the longest title of a fact
 
+AGENTS: Final = Table.of(
+    AgentOut,
+    "AGENT=name STATE RUNS=metrics.runs SUCCESS AVERAGE TOKENS ACTIVE MODEL=model:40|default TOOLS",
+    styles=STYLES,
+    SUCCESS=lambda agent: success_rate(agent.metrics),
+    AVERAGE=lambda agent: _average(agent.metrics),
+    TOKENS=lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
+    ACTIVE=lambda agent: ago(agent.metrics.last_activity),
+    TOOLS=lambda agent: _now(agent),
+)
+
+TEMPLATES: Final = Table.of(
+    contract.TemplateOut,
+    "TEMPLATE=name TOOLS DESCRIPTION=description:300",
+    TOOLS=lambda one: str(len(one.definition.get("tools", []))),
+)
+
 app = common.group()
 
 
@@ -41,6 +73,12 @@ app = common.group()
 def list_agents() -> int:
     """List the agents with their state and figures."""
     return print_all(LIST_AGENTS, AGENTS)
+
+
+@app.command(name="templates", cls=RemoteCommand)
+def list_templates() -> int:
+    """List the templates that `heartbit agents add NAME --template TEMPLATE` begins with."""
+    return print_all(contract.LIST_AGENT_TEMPLATES, TEMPLATES)
 
 
 @app.command(cls=RemoteCommand)
@@ -68,6 +106,103 @@ def show(name: str = NAME) -> int:
 
     dumped = [one.model_dump(mode="json") for one in published]
     return print_view(agent, print_text, versions=dumped)
+
+
+PROMPT_FILE = common.option("--prompt-file FILE", "Read the system prompt from this file.", None)
+SETTINGS: Final = body_options(
+    contract.AgentIn,
+    *("name", "system_prompt_file", "template"),
+    system_prompt=common.option("--prompt -p TEXT", "Set the agent's role and instructions.", None),
+    tools=common.option("--tool NAME", "Give it this tool; may be repeated: others go.", []),
+    team=common.option("--member NAME", "Let it delegate to this agent; may be repeated.", []),
+    enabled=typer.Option(None, "--enable/--disable", help="A stopped agent takes no new runs."),
+    skills=common.option("--skill NAME", "Give it this skill; may be repeated.", []),
+    fallback_models=common.option(
+        "--fallback-model MODEL", "Use this when the model fails; may be repeated.", []
+    ),
+    stop=common.option("--stop TEXT", "End an answer at this text; may be repeated.", []),
+    temperature=common.option("--temperature", "Set it: 0 is steady, 1 is lively.", None),
+    code_mode=typer.Option(
+        None, "--code-mode/--no-code-mode", help="Let the model call tools from Python scripts."
+    ),
+    extract_memories=typer.Option(
+        None,
+        "--extract-memories/--no-extract-memories",
+        help="Store what is worth remembering after each run that succeeded.",
+    ),
+)
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def add(
+    name: str = NEW,
+    *,
+    settings: Annotated[Given, SETTINGS],
+    prompt_file: Path | None = PROMPT_FILE,
+    template: str | None = TEMPLATE,
+) -> int:
+    """Make an agent and publish it."""
+    begun = {"description": ""} if template is None else {"template": template}
+    given = {"name": name, **begun, **_with_prompt(settings, prompt_file)}
+    made = call(contract.CREATE_AGENT, given)
+    return print_done(made, f"The agent {one_line(made.name)} is made: v{made.version}.")
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def change(
+    name: str = NAME,
+    *,
+    settings: Annotated[Given, SETTINGS],
+    prompt_file: Path | None = PROMPT_FILE,
+    version: int | None = READ_VERSION,
+) -> int:
+    """Change what is named of an agent and publish it; what is not named stays."""
+    given = _with_prompt(settings, prompt_file)
+    if given and version is not None:
+        given["version"] = version
+    changed = send_change(contract.CHANGE_AGENT, given, name=name)
+    said = f"The agent {one_line(changed.name)} is at v{changed.version}: its next runs use it."
+    return print_done(changed, said)
+
+
+def _with_prompt(settings: Given, file: Path | None) -> Given:
+    if file is None:
+        return settings
+    if "system_prompt" in settings:
+        raise UsageError("--prompt and --prompt-file contradict each other: give one.")
+    return {**settings, "system_prompt": read_text(file)}
+
+
+def _touched(server: Backend, given: dict[str, Any]) -> str:
+    """Return what a deletion would touch, to be said before it."""
+    uses = server.call(contract.SHOW_AGENT_USES, **given)
+    if uses.refusal:
+        raise ConflictError(uses.refusal)
+    gone = [
+        counted(number, noun)
+        for number, noun in ((uses.budgets, "budget"), (uses.grants, "grant"))
+        if number
+    ]
+    with_it = f"; deleted with it: {listed(gone)}" if gone else ""
+    runs, threads = counted(uses.runs, "run"), counted(uses.conversations, "conversation")
+    return f"What stays: {runs} with all versions, {threads}{with_it}."
+
+
+VERBS: Final = Verbs(app, "agent", LIST_AGENTS, AGENTS)
+VERBS.remove(
+    contract.REMOVE_AGENT,
+    "Remove an agent or a workflow that nothing needs; its runs and versions stay.",
+    stays="its runs and versions stay",
+    touched=_touched,
+)
+VERBS.do(
+    "version",
+    contract.SHOW_VERSION,
+    "Show what a version of an agent pins.",
+    show=lambda one: write(readable_json(one.snapshot)),
+)
 
 
 @app.command(name="versions", cls=RemoteCommand)
@@ -232,16 +367,6 @@ def _loaded(found: AgentStatusOut) -> str:
     return f"{len(tools.loaded)} loaded{f', {bad} not' if bad else ''}"
 
 
-AGENTS: Final = Table.of(
-    AgentOut,
-    "AGENT=name STATE RUNS=metrics.runs SUCCESS AVERAGE TOKENS ACTIVE MODEL=model:40|default TOOLS",
-    styles=STYLES,
-    SUCCESS=lambda agent: success_rate(agent.metrics),
-    AVERAGE=lambda agent: _average(agent.metrics),
-    TOKENS=lambda agent: f"{agent.metrics.input_tokens + agent.metrics.output_tokens:,}",
-    ACTIVE=lambda agent: ago(agent.metrics.last_activity),
-    TOOLS=_now,
-)
 STATUSES: Final = Table.of(
     AgentStatusOut,
     "AGENT=name STATE UPTIME QUEUED=queue.queued RUNNING=queue.running "

@@ -1,4 +1,4 @@
-"""`heartbit audit`: verify the chains of changes and decisions."""
+"""`heartbit audit`: changes and decisions, and their chains."""
 
 from __future__ import annotations
 
@@ -7,12 +7,28 @@ from typing import Final
 from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.options.verbs import Verbs
 from heartbit_site.cli.terminal.errors import FAILED, OK
 from heartbit_site.cli.terminal.output import note
 from heartbit_site.cli.terminal.table import Table, print_list
-from heartbit_site.contract.audit import VERIFY_ALL_AUDITS, ChainOut, ChainsOut
+from heartbit_site.contract.audit import (
+    LIST_AUDIT_ENTRIES,
+    VERIFY_ALL_AUDITS,
+    ChainOut,
+    ChainsOut,
+    EntryOut,
+)
+
+ENTRIES: Final = Table.of(
+    EntryOut,
+    "NUMBER TIME=at BY=actor:40 VIA ACTION TARGET LABEL=label:60",
+    none="The audit is empty: nothing was changed or decided yet.",
+)
 
 app = common.group_without_default()
+AUDIT: Final = Verbs(app, "audit", LIST_AUDIT_ENTRIES, ENTRIES)
+
+AUDIT.list("List changes and decisions in a workspace, the newest first.", limit=common.LAST)
 
 
 @app.command(cls=RemoteCommand)

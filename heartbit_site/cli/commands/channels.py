@@ -15,6 +15,7 @@ from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options, json_option
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
+from heartbit_site.cli.options.verbs import Verbs
 from heartbit_site.cli.terminal.errors import UsageError
 from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.output import TEXT_WIDTH, one_line, write
@@ -258,4 +259,11 @@ MESSAGES: Final = Table.of(
     styles=STYLES,
     TIME=lambda one: f"{one.received_at:%Y-%m-%d %H:%M:%S}",
     TITLE=_title,
+)
+
+Verbs(app, "channel", contract.LIST_CHANNELS, CHANNELS, place="channel_id").do(
+    "rotate-secret",
+    contract.ROTATE_CHANNEL_SECRET,
+    "Replace the secret that a channel's messages are signed with.",
+    once="secret",
 )

@@ -15,21 +15,30 @@ from agents.definitions.server_grants import ALL
 from agents.definitions.spec import GROUPS, DefinitionSpec
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.installation.startup import ensure_ready, set_up_django
+from heartbit_site.cli.backend.chosen import backend, call
+from heartbit_site.cli.backend.server import ServerBackend
+from heartbit_site.cli.installation.startup import set_up_django
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.options.shared import PrintingCommand, RemoteCommand
 from heartbit_site.cli.terminal.errors import CANNOT_START, OK, CommandError, UsageError
 from heartbit_site.cli.terminal.keyboard import is_interactive
 from heartbit_site.cli.terminal.new_file import write_file
-from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
+from heartbit_site.cli.terminal.output import (
+    as_json,
+    note,
+    write,
+    write_exactly,
+    write_json,
+    write_view,
+)
 from heartbit_site.cli.terminal.table import print_facts
 from heartbit_site.config.errors import ConfigFileError
-from heartbit_site.config.locate import NAME, find
+from heartbit_site.config.locate import NAME, find, read_text
+from heartbit_site.contract import configuration as contract
 from heartbit_site.environment import read
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
-    from heartbit_site.config.apply import Changes
     from heartbit_site.config.build import Configuration
 
 FILE = common.argument("FILE", "The file; none: HEARTBIT_CONFIG, or heartbit.toml here.", None)
@@ -42,7 +51,6 @@ PRUNE = common.flag(
 )
 DRY_RUN = common.flag("--dry-run", "Show what an import would change, and change nothing.")
 FORCE = common.flag("--force", "Replace a file that is there.")
-EXPORT: Final = "heartbit_site.config.export"
 STANDARD_OUTPUT: Final = Path("-")
 
 app = common.group_without_default()
@@ -92,7 +100,7 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
     return OK
 
 
-@app.command(name="import", cls=ChangeHereCommand)
+@app.command(name="import", cls=RemoteCommand)
 def import_(
     file: Path | None = FILE,
     *,
@@ -101,28 +109,25 @@ def import_(
     dry_run: bool = DRY_RUN,
     yes: bool = common.YES,
 ) -> int:
-    """Make the agents, schedules and other definitions of the installation what a file says.
+    """Make the agents, schedules and other definitions of a workspace what a file says.
 
     At a terminal it asks first if it removes something: tools, team members, settings.
     """
     path = _found(file, config)
-    ensure_ready()
-    from heartbit_site.base.os_user import terminal_user
-    from heartbit_site.config.apply import import_config
-    from heartbit_site.config.losses import find_losses
-    from heartbit_site.first_start import default_workspace
-
-    workspace = default_workspace()
-    configuration = _load(path, workspace)
-    if configuration is None:
+    server = backend()
+    if isinstance(server, ServerBackend):
+        set_up_django(read())  # no service is needed to read a file
+    workspace = None if isinstance(server, ServerBackend) else _workspace()
+    if _load(path, workspace) is None:
         return CANNOT_START
+    from heartbit_site.config.read import read_prompts
+
+    body = {"toml": read_text(path), "prompts": read_prompts(path), "prune": prune}
     if is_interactive() and not (yes or dry_run):
-        _confirm(find_losses(workspace, configuration))
-    changes = import_config(
-        workspace, configuration, prune=prune, dry_run=dry_run, by=terminal_user()
-    )
+        _confirm(server.call(contract.IMPORT_CONFIGURATION, {**body, "dry_run": True}).losses)
+    changes = server.call(contract.IMPORT_CONFIGURATION, {**body, "dry_run": dry_run})
     if as_json():
-        write_json(asdict(changes))
+        write_view(changes)
         return OK
     _print_changes(changes)
     if dry_run:
@@ -130,14 +135,16 @@ def import_(
     return OK
 
 
-@app.command()
-def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
-    """Write the agents, schedules and other definitions of the installation as a file."""
-    ensure_ready(EXPORT)
-    from heartbit_site.config.export import export as exported
+def _workspace() -> Workspace:
     from heartbit_site.first_start import default_workspace
 
-    text = exported(default_workspace())
+    return default_workspace()
+
+
+@app.command(cls=RemoteCommand)
+def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
+    """Write the agents, schedules and other definitions of a workspace as a file."""
+    text = call(contract.EXPORT_CONFIGURATION).toml
     if file == STANDARD_OUTPUT:
         write_exactly(text)  # the terminal's encoding must not change a prompt
         return OK
@@ -158,7 +165,7 @@ def _confirm(losses: Sequence[str]) -> None:
         raise CommandError("Nothing was imported.")
 
 
-def _print_changes(changes: Changes) -> None:
+def _print_changes(changes: contract.ChangesOut) -> None:
     rows = [
         ("created", changes.created),
         ("updated", _with_fields(changes.updated, changes.fields)),
@@ -185,7 +192,7 @@ def _print_changes(changes: Changes) -> None:
         note(sentence)
 
 
-def _part_rows(changes: Changes) -> list[tuple[str, Sequence[str]]]:
+def _part_rows(changes: contract.ChangesOut) -> list[tuple[str, Sequence[str]]]:
     return [
         (f"{title} {section.replace('_', ' ')}", names)
         for section, found in changes.parts.items()

@@ -1,4 +1,4 @@
-"""`heartbit deliveries`."""
+"""`heartbit deliveries`: where results went."""
 
 from __future__ import annotations
 
@@ -6,22 +6,37 @@ from typing import Final
 
 from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.options import common
+from heartbit_site.cli.options.shared import RemoteCommand
+from heartbit_site.cli.options.verbs import Verbs
 from heartbit_site.cli.terminal.table import Table, print_list
-from heartbit_site.contract.webhooks import LIST_DELIVERIES, ResultDeliveryOut, Status
+from heartbit_site.contract import webhooks as contract
 
 RUN = common.option("RUN", "Show deliveries of this run: its id, or how it begins.")
 STATUS = common.option("", "In this state.", None)
-
-
-def deliveries(*, run: str = RUN, status: Status | None = STATUS, last: int = common.LAST) -> int:
-    """List deliveries of results and their errors."""
-    page = call(LIST_DELIVERIES, run=run or None, status=status, limit=last, reads_only=True)
-    none = "No such deliveries." if run or status else "No run delivers its result yet."
-    return print_list(page, DELIVERIES, none=none)
-
-
-DELIVERIES: Final = Table.of(
-    ResultDeliveryOut,
+TABLE: Final = Table.of(
+    contract.ResultDeliveryOut,
     "DELIVERY=id RUN=run_id:.18 STATUS ATTEMPTS WHERE=recipient:300 PROBLEM=error:300",
     styles={"delivered": "green", "failed": "red", "pending": "cyan"},
+)
+
+app = common.group()
+
+
+@app.command(name="list", cls=RemoteCommand)
+def deliveries(
+    *, run: str = RUN, status: contract.Status | None = STATUS, last: int = common.LAST
+) -> int:
+    """List deliveries of results and their errors."""
+    page = call(
+        contract.LIST_DELIVERIES, run=run or None, status=status, limit=last, reads_only=True
+    )
+    none = "No such deliveries." if run or status else "No run delivers its result yet."
+    return print_list(page, TABLE, none=none)
+
+
+Verbs(app, "delivery", contract.LIST_DELIVERIES, TABLE).do(
+    "redeliver",
+    contract.REDELIVER_RESULT,
+    "Deliver a result again, under its id.",
+    said="It will be sent to {recipient} again.",
 )

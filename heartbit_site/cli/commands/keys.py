@@ -1,4 +1,4 @@
-"""`heartbit keys`: API keys of this installation."""
+"""`heartbit keys`: API keys of a workspace, and a person's own."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 from heartbit_site.base.untrusted import clean_text
-from heartbit_site.cli.backend.chosen import backend_for
-from heartbit_site.cli.backend.protocol import checked
+from heartbit_site.cli.backend.chosen import backend
+from heartbit_site.cli.backend.protocol import Backend, checked
 from heartbit_site.cli.options import common
-from heartbit_site.cli.options.shared import ChangeHereCommand, PrintingCommand
+from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.output import as_json, note, one_line, write, write_view
 from heartbit_site.cli.terminal.table import Table, print_done, print_list
@@ -31,24 +31,27 @@ SCOPE = common.option(
 EXPIRES = common.option("DATE", "From then on it is refused; none: in 90 days.", None)
 FOREVER = common.flag("--no-expiry", "Make a key that lasts until it is revoked.")
 
-NAME_CHARACTERS: Final = 100
-#: The option --url of no server: the command line of a server makes its keys.
-HERE: Final = ""
+MINE = common.flag("--mine", "Only your own keys, within your role, for the workspace of the key.")
+AS = common.option("--as USERNAME", "Act for this member and their own keys, in this installation.")
 
+NAME_CHARACTERS: Final = 100
 app = common.group_without_default()
 
 
-@app.command(cls=ChangeHereCommand)
+@app.command(cls=RemoteCommand)
 def create(
     name: str = NAME,
     *,
     scope: list[str] = SCOPE,
     expires: datetime | None = EXPIRES,
     forever: bool = FOREVER,
+    mine: bool = MINE,
+    username: str = AS,
 ) -> int:
     """Make a key and print it, once."""
     given = _given(name, scope, expires, forever=forever)
-    made = backend_for(HERE).call(contract.CREATE_KEY, given)
+    server, own = _backend(username, mine=mine)
+    made = server.call(contract.CREATE_OWN_KEY if own else contract.CREATE_KEY, given)
     if as_json():
         write_view(made)
         return OK
@@ -61,18 +64,28 @@ def create(
     return OK
 
 
-@app.command(name="list", cls=PrintingCommand)
-def list_keys() -> int:
+@app.command(name="list", cls=RemoteCommand)
+def list_keys(*, mine: bool = MINE, username: str = AS) -> int:
     """List the keys, without what is secret of them."""
-    found = backend_for(HERE, reads_only=True).every(contract.LIST_KEYS)
-    return print_list(found, KEYS)
+    server, own = _backend(username, mine=mine, reads_only=True)
+    return print_list(server.every(contract.LIST_OWN_KEYS if own else contract.LIST_KEYS), KEYS)
 
 
-@app.command(cls=ChangeHereCommand)
-def revoke(prefix: str = PREFIX) -> int:
+@app.command(cls=RemoteCommand)
+def revoke(prefix: str = PREFIX, *, mine: bool = MINE, username: str = AS) -> int:
     """Refuse a key from now on."""
-    ended = backend_for(HERE).call(contract.REVOKE_KEY, prefix=clean_text(prefix))
+    server, own = _backend(username, mine=mine)
+    operation = contract.REVOKE_OWN_KEY if own else contract.REVOKE_KEY
+    ended = server.call(operation, prefix=clean_text(prefix))
     return print_done(ended, f"The key {ended.prefix} ({one_line(ended.name)}) is revoked.")
+
+
+def _backend(username: str, *, mine: bool, reads_only: bool = False) -> tuple[Backend, bool]:
+    """Return the backend, and whether only the caller's own keys are meant."""
+    server = backend(reads_only=reads_only)
+    if username:
+        server.act_for(username)
+    return server, mine or bool(username)
 
 
 def _given(name: str, scopes: Sequence[str], expires: datetime | None, *, forever: bool) -> KeyIn:

@@ -138,6 +138,7 @@ def _print_settings(found: contract.MemorySettingsOut) -> None:
         [
             ("embedding model", found.embedding_model or "none: found by words only"),
             ("kept days", str(found.kept_days or "for ever")),
+            ("tier's days", str(found.tier_days or "for ever")),
             ("problem", found.problem),
         ],
         width=16,

@@ -1,4 +1,7 @@
-"""`heartbit run`, and `heartbit "<task>"` for short."""
+"""`heartbit run`, and `heartbit "<task>"` for short.
+
+Where a server is named, by --url or HEARTBIT_URL, it is `heartbit submit --watch` there.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,25 @@ from pathlib import Path
 from uuid import UUID
 
 from agents.runtime.files.given_files import read_paths
+from heartbit_site.base import variables
+from heartbit_site.cli.commands.submit import submit
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.images import pictures_of
+from heartbit_site.cli.options.shared import use_url
+from heartbit_site.cli.terminal.output import INVOCATION
 from heartbit_site.config.locate import find
 from heartbit_site.config.telemetry import apply_telemetry
 
 CONFIG = common.option(
     "--config -C FILE", "Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.", None
+)
+URL = common.option(
+    "--url URL",
+    "Submit it to this server ('': none), and follow it; else HEARTBIT_URL.",
+    None,
+    callback=use_url,
+    expose_value=False,
 )
 
 
@@ -30,14 +44,33 @@ def run(
     archives: list[Path] | None = common.ARCHIVES,
     images: list[Path] | None = common.IMAGES,
     plain: bool = common.PLAIN,
+    server_url: str | None = URL,
 ) -> int:
-    """Run a task in this process and print the answer.
+    """Run a task and print the answer.
 
+    It runs in this process; with --url or HEARTBIT_URL it is submitted there and followed, as by
+    `heartbit submit --watch`.
     On a terminal, calls that wait for approval are asked about; elsewhere this process waits until
     `heartbit approve` has decided them. Ctrl-C cancels the run; a second Ctrl-C leaves at once.
     SIGTERM, or a terminal that is closed, leaves a run that `heartbit resume` continues.
     """
     task = common.check_task(task, payload, "run")
+    if INVOCATION.url or (INVOCATION.url is None and variables.URL.read()):
+        return submit(
+            task,
+            agent=agent,
+            model=model,
+            priority=0,
+            idempotency_key=None,
+            approve=approve,
+            payload=payload,
+            files=files,
+            archives=archives,
+            images=images,
+            config=config,
+            watch=True,
+            plain=plain,
+        )
     given_files = read_paths(files or (), archives or ())
     pictures = pictures_of(images or ())
     file = find(config)

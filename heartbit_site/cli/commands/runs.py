@@ -24,6 +24,7 @@ from heartbit_site.contract.runs import (
     LIST_RUNS,
     RETRY_RUN,
     SHOW_RUN,
+    STEER_RUN,
     UNQUARANTINE_RUN,
     RunStateOut,
     Status,
@@ -48,6 +49,7 @@ CASSETTE = common.option(
     "Write only the model's answers, to be replayed in tests, into this file.",
     None,
 )
+TEXT = common.argument("TEXT", "The message.")
 FORCE = common.flag("--force", "Replace a file that is there.")
 
 app = common.group()
@@ -95,6 +97,13 @@ def retry(run: str = common.RUN) -> int:
     """
     found = call(RETRY_RUN, run_id=common.run_id_of(run))
     return _print_live(found, found.id)
+
+
+@app.command(cls=RemoteCommand)
+def steer(run: str = common.RUN, text: str = TEXT) -> int:
+    """Send a message to a run that has not ended: the agent reads it before its next step."""
+    found = call(STEER_RUN, {"text": text}, run_id=common.run_id_of(run))
+    return print_done(found, f"Run {found.id} gets the message before its next step.")
 
 
 @app.command(cls=RemoteCommand)

@@ -7,7 +7,13 @@ from typing import Annotated, Any, Final
 
 from agents.delivery.words import DELIVERIES
 from heartbit_site.base.visible_text import readable_json
-from heartbit_site.cli.backend.chosen import backend, confirm_removal, print_all, print_removed
+from heartbit_site.cli.backend.chosen import (
+    backend,
+    confirm_removal,
+    print_all,
+    print_removed,
+    send_change,
+)
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options, json_option
@@ -30,6 +36,7 @@ from heartbit_site.contract import schedules as contract
 from heartbit_site.contract.runs import SHOW_RUN
 
 NEW = common.argument("NAME", "Purpose of the schedule, such as 'Monday sales report'.")
+RENAME = common.option("--name NAME", "Give it this name.", None)
 NAME = common.argument("NAME", "The schedule's name, or its number.")
 CONVERSATION = common.flag(
     "--conversation", "Post each task to one conversation, with its history."
@@ -79,11 +86,12 @@ class RecurrenceOptions:
     at: str = common.option("TIME", "Once, such as 2026-12-01T09:00.")
     after: str = common.option("--in SPAN", "Once, so long from now, such as 3d.")
 
-    def given(self, zone: str) -> dict[str, Any]:
+    def given(self, zone: str, *, required: bool = True) -> dict[str, Any]:
         """Return the recurrence, or the one time, as the REST API takes it.
 
         Args:
             zone: Time zone in which ``--at`` is meant.
+            required: One has to be given; else what is returned may be empty.
 
         Raises:
             CommandError: None is given, or several, or it cannot be read.
@@ -91,6 +99,8 @@ class RecurrenceOptions:
         every = self.every_seconds
         said = {"--cron": self.cron, "--every": every, "--at": self.at, "--in": self.after}
         named = [option for option, text in said.items() if text]
+        if not (named or required):
+            return {}
         if len(named) != 1:
             raise UsageError(
                 f"Say when by one of {', '.join(said)}"
@@ -141,6 +151,28 @@ def add(
     given |= deliver.given(server)
     made = server.call(contract.CREATE_SCHEDULE, given)
     return print_done(made, f"{one_line(made.name)}: {made.description}. {_coming(made)}")
+
+
+@app.command(cls=RemoteCommand)
+@with_groups
+def change(
+    schedule: str = NAME,
+    *,
+    name: str | None = RENAME,
+    settings: Annotated[Given, SETTINGS],
+    when: RecurrenceOptions,
+    deliver: TargetOptions,
+) -> int:
+    """Change what is named of a schedule; what is not stays."""
+    server = backend()
+    found = _find(server, schedule)
+    zone = settings.get("time_zone", found.time_zone)
+    given = {**settings, **when.given(zone, required=False), **deliver.given(server)}
+    given |= {} if name is None else {"name": name}
+    changed = send_change(contract.CHANGE_SCHEDULE, given, server, schedule=str(found.id))
+    return print_done(
+        changed, f"{one_line(changed.name)}: {changed.description}. {_coming(changed)}"
+    )
 
 
 @app.command(cls=RemoteCommand)

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Final
 
 from agents.reads import views
+from heartbit_site.base.amounts import counted
 from heartbit_site.cli.backend.chosen import call
 from heartbit_site.cli.terminal.output import NAME_WIDTH, one_line, write
 from heartbit_site.cli.terminal.table import Table, print_view
@@ -33,6 +34,7 @@ def _print(found: views.WorkspaceUsageOut) -> None:
     if found.agents:
         write("")
         AGENTS.print(found.agents)
+    write(f"\nMemories without use are kept {_days(found.memory_days)}.")
     if found.unpriced_calls:
         write(f"\nOf {found.unpriced_calls} model calls of this month the price is not known.")
 
@@ -51,6 +53,10 @@ def _gauge(
     limit = "-" if gauge.limit is None else _amount(gauge.limit, unit)
     percent = "" if gauge.percent is None else f" ({gauge.percent} %)"
     return (name, f"{_amount(gauge.used, unit)}{percent}", limit, gauge.state)
+
+
+def _days(days: int | None) -> str:
+    return "for ever" if days is None else counted(days, "day")
 
 
 def _amount(value: int | str, unit: str) -> str:

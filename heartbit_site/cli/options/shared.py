@@ -40,11 +40,13 @@ from heartbit_site.config import locate
 WHOLE: Final = frozenset(
     {
         *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
-        *("audit", "users", "completion"),
+        *("audit", "users", "workspaces", "completion"),
     }
 )
 #: Commands of such a group that work in a workspace all the same.
-PLACED: Final = frozenset({("users", "create")})
+PLACED: Final = frozenset(
+    {("users", "create"), ("audit", "list"), ("workspaces", "show"), ("workspaces", "change")}
+)
 #: Commands of a group whose others work in a workspace.
 WITHOUT_DATA: Final = frozenset({("config", "check")})
 
@@ -124,7 +126,7 @@ class RemoteCommand(PrintingCommand):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self.add("url", "config")
+        self.add("server_url", "config")
 
 
 class ChangeHereCommand(PrintingCommand):
@@ -157,7 +159,8 @@ def _use_workspace(value: str | None) -> None:
         INVOCATION.workspace = value
 
 
-def _use_url(value: str | None) -> None:
+def use_url(value: str | None) -> None:
+    """Talk to a server, as if HEARTBIT_URL named it; empty: work in this installation."""
     INVOCATION.url = value
 
 
@@ -173,12 +176,12 @@ def _shared() -> dict[str, Any]:
     @app.command()
     def command(
         *,
-        url: str | None = common.option(
+        server_url: str | None = common.option(
             "--url URL",
             "Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
             "HEARTBIT_CONFIG.",
             None,
-            callback=_use_url,
+            callback=use_url,
             expose_value=False,
         ),
         config: str | None = common.option(

@@ -68,6 +68,16 @@ def write_exactly(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def write_bytes(data: bytes) -> None:
+    """Write a file's content to stdout as it is; on a terminal escapes are shown, not obeyed."""
+    if sys.stdout.isatty():
+        write_exactly(data.decode("utf-8", "replace"))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def note(text: str) -> None:
     """Tell the person something beside the result: a line on stderr."""
     sys.stderr.write(clean(text).replace("\n", " ") + "\n")

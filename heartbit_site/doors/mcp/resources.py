@@ -27,7 +27,7 @@ from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.rights import forbidden
 from heartbit_site.contract.model import MOST_ROWS, USUAL
 from heartbit_site.doors.mcp.answering import Context, caller_of
-from heartbit_site.operations.artifacts import read_artifact
+from heartbit_site.operations.artifacts import fetch_artifact
 from heartbit_site.operations.paging import find_row, page, row_id
 from heartbit_site.operations.skills import list_skills, show_skill_file
 from memory.models import Document
@@ -122,7 +122,7 @@ def _read(access: Access, uri: str) -> str | bytes:
             row = find_row(rows.filter(pk=row_id(number)).select_related("content"), missing)
             return bytes(row.content.data)
         case ("heartbit", "runs", [run_id, "artifacts", name]):
-            return read_artifact(access, run_id, name)[1]
+            return fetch_artifact(access, run_id, name).content
     raise missing
 
 

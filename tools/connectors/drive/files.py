@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
 
-from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.errors import HeartbitError, NotFoundError
 
 MAX_FILE_BYTES: Final = 10_000_000
 MAX_FILES: Final = 10_000  # of a workspace's folder; also the number listed from a bucket
@@ -25,6 +25,10 @@ class DriveError(HeartbitError):
 
 class NameTakenError(DriveError):
     """A file of the name exists with different content."""
+
+
+class FileMissingError(DriveError, NotFoundError):
+    """The drive has no file of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def too_large(name: str) -> DriveError:
 
 def missing(name: str) -> DriveError:
     """Return the error for a missing file."""
-    return DriveError(f"There is no file {name!r}: list_files shows the existing files.")
+    return FileMissingError(f"There is no file {name!r}: list_files shows the existing files.")
 
 
 def exists(name: str) -> NameTakenError:

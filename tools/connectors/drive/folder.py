@@ -47,7 +47,8 @@ class FolderDrive:
 
     async def write(self, name: str, data: bytes, *, replace: bool) -> None:
         """Write a file atomically; see ``Drive``."""
-        await asyncio.to_thread(self._write, drive.checked_name(name), data, replace)
+        name = drive.checked_name(name)
+        await asyncio.to_thread(self.write_whole, name, data, replace=replace)
 
     def list_below(self, folder: str) -> list[drive.FileEntry]:
         """Do the work of ``entries`` in a thread; the folder's name is in normal form."""
@@ -77,7 +78,21 @@ class FolderDrive:
         except OSError as error:
             raise _unusable(name, error) from None
 
-    def _write(self, name: str, data: bytes, replace: bool) -> None:  # noqa: FBT001  private, by position through a thread
+    def remove(self, name: str) -> None:
+        """Delete a file; the name is in normal form, and folders stay."""
+        folder, _, last = name.rpartition("/")
+        try:
+            with self._opened(folder) as parent:
+                if not _is_plain(os.stat(last, dir_fd=parent, follow_symlinks=False)):
+                    raise drive.DriveError(f"{name} is not a plain file.")
+                os.unlink(last, dir_fd=parent)
+        except FileNotFoundError:
+            raise drive.missing(name) from None
+        except OSError as error:
+            raise _unusable(name, error) from None
+
+    def write_whole(self, name: str, data: bytes, *, replace: bool) -> None:
+        """Do the work of ``write`` in a thread; the name is in normal form."""
         if len(data) > drive.MAX_FILE_BYTES:
             raise drive.too_large(name)
         present = self.list_below("")

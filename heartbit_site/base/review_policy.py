@@ -45,7 +45,7 @@ class ReviewPolicy:
 
 
 def read_reviewers(text: str) -> str:
-    """Accept the reviewers of a result; empty: nobody reviews it.
+    """Accept the reviewers of a result; empty: no one reviews it.
 
     Raises:
         ValueError: The text names no reviewers; the end of a sentence about it.
