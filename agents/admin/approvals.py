@@ -77,7 +77,7 @@ class ApprovalAdmin(LeadsToRuns[ToolCall]):
         """Return the tool, a mark if the outcome is unknown, and the beginning of the arguments."""
         arguments = readable_json(prompts.asked_about(call))
         return format_html(
-            '<span class="hb-two"><span class="hb-row"><b>{}</b>{}</span>'
+            '<span class="hb-two"><span class="row"><b>{}</b>{}</span>'
             '<span class="hb-clip" dir="ltr">{}</span></span>',
             visible(shown_tool(call)),
             pill("Unknown outcome", tone="warning") if prompts.is_uncertain(call) else "",

@@ -95,7 +95,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
         """Return the arguments that replaced those of the model."""
         if decision.arguments is None:
             return "-"
-        return format_html('<pre class="hb-text hb-code">{}</pre>', visible(decision.arguments))
+        return format_html('<pre class="code">{}</pre>', visible(decision.arguments))
 
 
 @admin.register(Grant)

@@ -54,7 +54,7 @@ def skill_choices(request: HttpRequest, workspace_id: int | None) -> list[tuple[
 def label_of(name: str, text: str) -> SafeString:
     """Return a choice's label: the name, and below it a text."""
     return format_html(
-        '<span class="hb-strong">{}</span><br><span class="hb-quiet">{}</span>', name, text
+        '<span class="strong">{}</span><br><span class="quiet">{}</span>', name, text
     )
 
 

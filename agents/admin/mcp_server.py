@@ -216,7 +216,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
         """Return each tool with its effect, and what the server changed about it."""
         rows = CatalogueTool.objects.filter(server=server).select_related("definition", "pending")
         found = format_html_join("", "<div>{}{}</div>", ((_head(row), _diff(row)) for row in rows))
-        return format_html('<div class="hb-stack">{}</div>', found or "none")
+        return format_html('<div class="stack">{}</div>', found or "none")
 
     # ------------------------------------------------------------------------------------- actions
 
@@ -302,7 +302,7 @@ def _head(row: CatalogueTool) -> SafeString:
     effect = row.definition.effect.replace("_", " ")
     head = format_html("<b>{}</b> {} {}", row.name, pill(effect), waits)
     description = row.definition.description.partition("\n")[0]
-    return format_html('{}<p class="hb-quiet hb-text">{}</p>', head, visible(description)[:300])
+    return format_html('{}<p class="quiet text">{}</p>', head, visible(description)[:300])
 
 
 def _diff(row: CatalogueTool) -> SafeString | str:
@@ -312,7 +312,7 @@ def _diff(row: CatalogueTool) -> SafeString | str:
     spans = format_html_join(
         "", '<span class="hb-{}">{}\n</span>', ((_KINDS.get(x[:1], "same"), x) for x in lines)
     )
-    return format_html('<pre class="hb-text hb-code hb-diff" dir="auto">{}</pre>', spans)
+    return format_html('<pre class="code hb-diff" dir="auto">{}</pre>', spans)
 
 
 def _progress(server: McpServer) -> SafeString:

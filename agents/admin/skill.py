@@ -43,6 +43,7 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
     form = skill_versions.SkillForm
     inlines = (skill_versions.SkillVersionInline,)
     list_display = ("what", "origin_of", "current", "files_counted", "used_by", "updated")
+    names_workspace = True
     list_select_related = ("workspace", "current_version")
     search_fields = ("name",)
     actions = None  # one at a time: the page says which agents have it
@@ -164,7 +165,7 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
     def instructions(self, row: Skill) -> SafeString:
         """Return the Markdown that agents read."""
         body = visible(str(_current(row).snapshot["body"]))
-        return format_html('<pre class="hb-text hb-code" tabindex="0" dir="auto">{}</pre>', body)
+        return format_html('<pre class="code" tabindex="0" dir="auto">{}</pre>', body)
 
     @admin.display(description="files")
     def files_shown(self, row: Skill) -> SafeString | str:
@@ -174,7 +175,7 @@ class SkillAdmin(SharedRows[Skill], VerbAdmin[Skill]):
             (link(f"{place}?path={file['path']}", file["path"]), f"{file['size']:,} bytes")
             for file in _current(row).files
         ]
-        return format_html_join("", '<p>{} <span class="hb-quiet">{}</span></p>', lines) or "none"
+        return format_html_join("", '<p>{} <span class="quiet">{}</span></p>', lines) or "none"
 
 
 def _agents(row: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import QuerySet
@@ -46,7 +47,7 @@ class FromTemplates(ModelAdmin[Agent]):
             return initial
         own = Agent.objects.filter(origin="", name__startswith=template.name)
         taken = _names(self.reached(request, own, "add"), initial["workspace"])
-        return initial | _fields(template) | {"name": _free(template.name, taken)}
+        return initial | _fields(template) | {"name": free_name(template.name, taken)}
 
     def get_formset_kwargs(
         self, request: HttpRequest, obj: Agent, inline: Any, prefix: str
@@ -103,7 +104,7 @@ def _names(agents: QuerySet[Agent], workspace: object) -> set[str]:
     return set(agents.filter(workspace=int(key)).values_list("name", flat=True))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
     """Return the name, with a number if it is taken."""
     numbered = (f"{name}-{number}" for number in range(2, len(taken) + 2))
     return next(one for one in (name, *numbered) if one not in taken)

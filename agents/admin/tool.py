@@ -130,6 +130,7 @@ class ToolAdmin(SharedRows[CatalogueTool], ReadOnlyAdmin[CatalogueTool]):
     list_display = (
         *("what", "origin_of", "effect_class", "asks_for", "used_by", "recent", "state"),
     )
+    names_workspace = True
     list_select_related = ("definition", "workspace")
     list_filter = ("origin",)
     search_fields = ("name", "definition__description")

@@ -161,10 +161,10 @@ def _usd_meter(budget: Any) -> SafeString:
 def _meter(shown: CountGaugeOut | MoneyGaugeOut, used: str, limit: str) -> SafeString:
     """Return the amount spent, the limit, and a bar of both."""
     if shown.percent is None:
-        return format_html('<span class="hb-number">{} (no limit)</span>', used)
+        return format_html('<span class="number">{} (no limit)</span>', used)
     tone = {"exceeded": "hb-full", "warning": "hb-nearly"}.get(shown.state, "")
     return format_html(
-        '<span class="hb-number">{} of {}</span>'
+        '<span class="number">{} of {}</span>'
         '<span class="hb-meter {}"><i style="width: {}%"></i></span>',
         *(used, limit, tone, min(100, shown.percent)),
     )

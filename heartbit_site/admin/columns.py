@@ -75,7 +75,7 @@ def link(url: str, text: object) -> SafeString:
 
 def text_block(text: object) -> SafeString:
     """Return a person's or a model's text, in its own lines and direction."""
-    return format_html('<span class="hb-text" dir="auto">{}</span>', text)
+    return format_html('<span class="text" dir="auto">{}</span>', text)
 
 
 def latency(milliseconds: int | None) -> str:

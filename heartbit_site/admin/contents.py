@@ -43,98 +43,66 @@ class Listing:
         return reverse(f"admin:{app}_{name}_changelist")
 
 
-SUBJECTS: Final[tuple[tuple[str, tuple[Listing, ...]], ...]] = (
-    (
-        "Workspace",
-        (
-            Listing("base.workspace", "domain", "names, defaults, how long rows are kept"),
-            Listing("base.membership", "badge", "who works here, and as what"),
-            Listing("base.apikey", "key", "programs that may call Heartbit"),
-            Listing("agents.budget", "savings", "limits of runs, tokens and money"),
-            Listing("agents.workspacealert", "notifications", "thresholds of figures"),
-            Listing("base.auditentry", "fact_check", "who changed what, and when"),
-        ),
+SUBJECTS: Final = {
+    "Workspace": (
+        Listing("base.workspace", "domain", "names, defaults, how long rows are kept"),
+        Listing("base.membership", "badge", "who works here, and as what"),
+        Listing("base.apikey", "key", "programs that may call Heartbit"),
+        Listing("agents.budget", "savings", "limits of runs, tokens and money"),
+        Listing("agents.workspacealert", "notifications", "thresholds of figures"),
+        Listing("base.auditentry", "fact_check", "who changed what, and when"),
     ),
-    (
-        "Definitions, with all their fields",
-        (
-            Listing("agents.agent", "smart_toy", "start, stop, templates"),
-            Listing("scheduling.schedule", "event_repeat", "begin, end, past times"),
-        ),
+    "Definitions, with all their fields": (
+        Listing("agents.agent", "smart_toy", "start, stop, templates"),
+        Listing("scheduling.schedule", "event_repeat", "begin, end, past times"),
     ),
-    (
-        "Models and tools",
-        (
-            Listing(
-                "base.provideraccount",
-                "account_balance_wallet",
-                "keys and addresses of model providers",
-            ),
-            Listing("tools.credential", "passkey", "mailboxes, calendars, sign-ins of tools"),
-            Listing("agents.agentversion", "history", "every published agent, to compare"),
-            Listing("agents.grant", "verified_user", "calls that need no approval any more"),
-            Listing("agents.decision", "gavel", "what people approved and denied"),
-        ),
+    "Models and tools": (
+        Listing("base.provideraccount", "account_balance_wallet", "keys of model providers"),
+        Listing("tools.credential", "passkey", "mailboxes, calendars, sign-ins of tools"),
+        Listing("agents.agentversion", "history", "every published agent, to compare"),
+        Listing("agents.grant", "verified_user", "calls that need no approval any more"),
+        Listing("agents.decision", "gavel", "what people approved and denied"),
     ),
-    (
-        "Memory and knowledge",
-        (
-            Listing("memory.memoryitem", "psychology", "what agents have learned"),
-            Listing("memory.memorypolicy", "tune", "what agents may remember"),
-            Listing("memory.document", "description", "what knowledge bases hold"),
-        ),
+    "Memory and knowledge": (
+        Listing("memory.memoryitem", "psychology", "what agents have learned"),
+        Listing("memory.memorypolicy", "tune", "what agents may remember"),
+        Listing("memory.document", "description", "what knowledge bases hold"),
     ),
-    (
-        "Channels and deliveries",
-        (
-            Listing("agents.channel", "move_to_inbox", "mailboxes and addresses that start runs"),
-            Listing("agents.inboundmessage", "mark_email_read", "what came in"),
-            Listing("agents.delivery", "forward_to_inbox", "answers on their way to people"),
-            Listing("agents.webhookendpoint", "webhook", "addresses that learn of events"),
-            Listing("agents.webhookdelivery", "outgoing_mail", "what they were sent"),
-        ),
+    "Channels and deliveries": (
+        Listing("agents.channel", "move_to_inbox", "mailboxes and addresses that start runs"),
+        Listing("agents.inboundmessage", "mark_email_read", "what came in"),
+        Listing("agents.delivery", "forward_to_inbox", "answers on their way to people"),
+        Listing("agents.webhookendpoint", "webhook", "addresses that learn of events"),
+        Listing("agents.webhookdelivery", "outgoing_mail", "what they were sent"),
     ),
-    (
-        "Installation",
-        (
-            Listing("auth.user", "person", "accounts of people"),
-            Listing("auth.group", "group", "Django's permissions"),
-            Listing("base.tier", "layers", "limits shared by workspaces"),
-            Listing("axes.accessattempt", "gpp_bad", "and who is locked out"),
-        ),
+    "Installation": (
+        Listing("auth.user", "person", "accounts of people"),
+        Listing("auth.group", "group", "Django's permissions"),
+        Listing("base.tier", "layers", "limits shared by workspaces"),
+        Listing("axes.accessattempt", "gpp_bad", "and who is locked out"),
     ),
-    (
-        "Rows as they are stored",
-        (
-            Listing("agents.run", "play_circle", "every run, sub-agents too"),
-            Listing("agents.toolcall", "back_hand", "those that wait for a person"),
-            Listing("agents.conversation", "forum", "threads of chats and mails"),
-            Listing("agents.message", "sms", "between agents and people"),
-            Listing("base.usageentry", "receipt_long", "tokens and cost of each"),
-            Listing(
-                "scheduling.firing",
-                "event_available",
-                "times of schedules, and what became of them",
-            ),
-            Listing("agents.workerheartbeat", "memory", "processes of the fleet"),
-        ),
+    "Rows as they are stored": (
+        Listing("agents.run", "play_circle", "every run, sub-agents too"),
+        Listing("agents.toolcall", "back_hand", "those that wait for a person"),
+        Listing("agents.conversation", "forum", "threads of chats and mails"),
+        Listing("agents.message", "sms", "between agents and people"),
+        Listing("base.usageentry", "receipt_long", "tokens and cost of each"),
+        Listing("scheduling.firing", "event_available", "what became of each time"),
+        Listing("agents.workerheartbeat", "memory", "processes of the fleet"),
     ),
-    (
-        "Celery Beat",
-        (
-            Listing("django_celery_beat.periodictask", "event_repeat", "Celery's own"),
-            Listing("django_celery_beat.intervalschedule", "timer", "every so often"),
-            Listing("django_celery_beat.crontabschedule", "calendar_month", "by the calendar"),
-            Listing("django_celery_beat.clockedschedule", "alarm", "once"),
-            Listing("django_celery_beat.solarschedule", "wb_twilight", "by the sun"),
-        ),
+    "Celery Beat": (
+        Listing("django_celery_beat.periodictask", "event_repeat", "Celery's own"),
+        Listing("django_celery_beat.intervalschedule", "timer", "every so often"),
+        Listing("django_celery_beat.crontabschedule", "calendar_month", "by the calendar"),
+        Listing("django_celery_beat.clockedschedule", "alarm", "once"),
+        Listing("django_celery_beat.solarschedule", "wb_twilight", "by the sun"),
     ),
-)
+}
 
 
 def contents_for(request: HttpRequest) -> Iterator[tuple[str, list[Listing]]]:
     """Return the lists that a person may see, by subject."""
-    for subject, pages in SUBJECTS:
+    for subject, pages in SUBJECTS.items():
         seen = [page for page in pages if sees(request, page.model)]
         if seen:
             yield subject, seen

@@ -33,6 +33,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 from heartbit_site.admin.actions import is_offered
 from heartbit_site.admin.audit_mixin import AuditedAdmin
 from heartbit_site.admin.moments import show_moments
+from heartbit_site.admin.of_workspaces import RowsOfWorkspaces
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.scripts import joined
 from heartbit_site.admin.workspace_scoped import ScopedInline
@@ -61,7 +62,7 @@ M = TypeVar("M", bound=Model)
 P = TypeVar("P", bound=Model)
 
 
-class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
+class ModelAdmin(RowsOfWorkspaces, AuditedAdmin, PlainModelAdmin[M]):
     """A page of the theme, bounded by roles, whose changes are audited.
 
     A page that is saved untouched writes nothing.
@@ -86,7 +87,8 @@ class ModelAdmin(AuditedAdmin, PlainModelAdmin[M]):
             access = PageFrame(request).access
             if access is not None:
                 return redirect(self.work_page, access.workspace.slug)
-        context = {"media": joined(self.media), **(extra_context or {})}
+        reach = self.reach_of(request)
+        context = {"media": joined(self.media), "reach": reach, **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def render_change_form(
@@ -243,7 +245,7 @@ def pretty_json(value: object) -> str:
 
 def json_block(value: object) -> SafeString:
     """Return JSON for people to read, as the value of a read-only field."""
-    return format_html('<pre class="hb-text hb-code" tabindex="0">{}</pre>', pretty_json(value))
+    return format_html('<pre class="code" tabindex="0">{}</pre>', pretty_json(value))
 
 
 def text_widget(*, rows: int, placeholder: str = "") -> forms.Textarea:

@@ -12,9 +12,11 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from agents.actions.save_agent import create_agent
+from agents.admin.templates import free_name
 from agents.definitions.spec import AgentSpec
 from agents.definitions.templates import TEMPLATES, AgentTemplate
 from agents.definitions.validation_messages import InvalidSettingError
+from agents.models import Agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
@@ -22,7 +24,7 @@ from heartbit_site.web.page import page, show
 
 
 class NewAgentForm(forms.Form):
-    """What an agent begins with; everything else is set in its studio."""
+    """First settings of an agent; all others are set in its studio."""
 
     name = forms.CharField(
         max_length=64, help_text="For people and other agents, e.g. researcher. It stays."
@@ -45,7 +47,7 @@ class NewAgentForm(forms.Form):
 def new_agent(request: HttpRequest, access: Access) -> HttpResponse:
     """Show the form, filled from the template that the address names; a POST creates the agent."""
     template = TEMPLATES.get(request.GET.get("template", ""))
-    initial = template.model_dump(include=set(NewAgentForm.base_fields)) if template else None
+    initial = _proposed(access, template) if template is not None else None
     form = NewAgentForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid() and _create(access, form, template):
         name = form.cleaned_data["name"]
@@ -54,6 +56,13 @@ def new_agent(request: HttpRequest, access: Access) -> HttpResponse:
     context = {"form": form, "template": template, "templates": TEMPLATES.values()}
     status = 409 if form.errors else 200
     return show(request, access, "web/agent_new.html", context, here="agents", status=status)
+
+
+def _proposed(access: Access, template: AgentTemplate) -> dict[str, Any]:
+    own = Agent.objects.filter(workspace=access.workspace, origin="")
+    taken = own.filter(name__startswith=template.name).values_list("name", flat=True)
+    proposed = template.model_dump(include=set(NewAgentForm.base_fields))
+    return proposed | {"name": free_name(template.name, taken)}
 
 
 def _create(access: Access, form: NewAgentForm, template: AgentTemplate | None) -> bool:

@@ -25,6 +25,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.monitoring.workspace_alerts import figure_text
+from heartbit_site.web.charts import Chart, Mark, Rect
 from heartbit_site.web.page import page, show
 
 if TYPE_CHECKING:
@@ -105,7 +106,6 @@ def drawn_lifelines(span: str) -> dict[str, Any]:
     length, lines = SPANS[span], read_lifelines(SPANS[span], now)
     return {
         "lines": [_drawn(line, now - length, length) for line in lines],
-        "width": WIDTH,
         "since": now - length,
         "died": sum(line.died for line in lines),
     }
@@ -119,15 +119,12 @@ def _drawn(line: Lifeline, since: datetime, length: timedelta) -> dict[str, Any]
     x, right = min(place(line.began), WIDTH - 3.0), place(end)
     lived = amounts.duration(end - line.began)
     state = "died" if line.died else "left" if line.ended else "alive"
-    return {
-        "line": line,
-        "x": f"{x:.1f}",
-        "length": f"{max(3.0, right - x):.1f}",
-        "end": f"{max(x + 3, right) - 3:.1f}",
-        "state": state,
-        "said": f"{line.name}: {state} after {lived}" if line.ended else f"{line.name}: {lived}",
-        "lived": lived,
-    }
+    said = f"{line.name}: {state} after {lived}" if line.ended else f"{line.name}: {lived}"
+    rects = [Rect("lived", x, 3, max(3.0, right - x), 6)]
+    if line.died:
+        rects.append(Rect("death", max(x + 3, right) - 3, 0, 5, 12))
+    drawn = Chart(f"life {state}", WIDTH, 12, said, (Mark(said, tuple(rects)),))
+    return {"line": line, "state": state, "lived": lived, "drawn": drawn}
 
 
 class AlertPageForm(_AlertForm):

@@ -16,6 +16,7 @@ from agents.reads.usage import DAYS, usage_of
 from heartbit_site.base import amounts
 from heartbit_site.base.access import Access
 from heartbit_site.shell.moment import day
+from heartbit_site.web.charts import Chart, Mark, Rect
 from heartbit_site.web.health import tabs
 from heartbit_site.web.page import page, show
 
@@ -51,6 +52,12 @@ class Bar:
     more: str
 
     @property
+    def drawn(self) -> Chart:
+        """The bar: the limit, and how much of it is used."""
+        rects = (Rect("all", 0, 0, 100, 8), Rect("used", 0, 0, self.percent or 0, 8))
+        return Chart(f"bar {self.state}", 100, 8, "", (Mark("", rects),))
+
+    @property
     def said(self) -> str:
         """Usage and limit in one line."""
         return f"{self.used} of {self.limit}" if self.limit else f"{self.used}, no limit"
@@ -71,7 +78,6 @@ def usage(request: HttpRequest, access: Access) -> HttpResponse:
             _chart("Tokens", days, [one.tokens for one in days]),
             _chart("US dollars", days, [Decimal(one.cost_usd) for one in days]),
         ),
-        "measure": {"width": WIDTH, "height": HEIGHT},
         "first": day(days[0].day),
         "last": day(days[-1].day),
         "days": [_row(day(one.day), one) for one in reversed(days)],
@@ -169,31 +175,36 @@ def _chart(
     failed: Sequence[int] = (),
 ) -> dict[str, Any]:
     most, slot = Decimal(max(values)), Decimal(WIDTH) / len(days)
-    columns = []
+    total, busiest = _amount(sum(values)), _amount(max(values))
+    marks = []
     for number, (one, amount) in enumerate(zip(days, values, strict=True)):
         bad = failed[number] if failed else 0
         # At least a thin line, unless the value is zero.
-        height = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
-        columns.append(
-            {
-                "x": f"{number * slot:.1f}",
-                "y": f"{HEIGHT - height:.1f}",
-                "height": f"{height:.1f}",
-                "failed": f"{HEIGHT * bad / most:.1f}" if bad else "",
-                "failed_y": f"{HEIGHT - HEIGHT * bad / most:.1f}" if bad else "",
-                "said": f"{one.day:%-d %b}: {_amount(amount)}"
-                + (f", {bad:,} failed" if bad else ""),
-            }
-        )
+        high = max(Decimal(2), HEIGHT * amount / most) if amount else Decimal(0)
+        rects = [
+            _column("slot", number, slot, Decimal(HEIGHT)),
+            _column("column", number, slot, high),
+        ]
+        if bad:
+            rects.append(_column("column failed", number, slot, HEIGHT * bad / most))
+        said = f"{one.day:%-d %b}: {_amount(amount)}" + (f", {bad:,} failed" if bad else "")
+        marks.append(Mark(said, tuple(rects)))
+    said = (
+        f"{title} of each of the last {DAYS} days: {total} in all, {busiest} on the busiest day. "
+        "The table below has the figures."
+    )
     return {
         "title": title,
         "failed": f"{sum(failed):,}" if any(failed) else "",
-        "total": _amount(sum(values)),
-        "most": _amount(max(values)),
-        "columns": columns,
-        "slot": f"{slot:.1f}",
-        "width": f"{slot * Decimal('0.7'):.1f}",
+        "total": total,
+        "most": busiest,
+        "drawn": Chart("days", WIDTH, HEIGHT, said, tuple(marks)),
     }
+
+
+def _column(kind: str, number: int, slot: Decimal, height: Decimal) -> Rect:
+    width = slot if kind == "slot" else slot * Decimal("0.7")
+    return Rect(kind, number * slot, HEIGHT - height, width, height)
 
 
 def _amount(value: int | Decimal | str) -> str:

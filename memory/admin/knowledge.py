@@ -267,7 +267,7 @@ class DocumentAdmin(VerbAdmin[Document]):
             return f"{row.pages:,}"
         return format_html(
             '<progress class="hb-progress" value="{}" max="{}" aria-label="Pages"></progress> '
-            '<span class="hb-quiet">{} of {}</span>',
+            '<span class="quiet">{} of {}</span>',
             *(row.pages_read, row.pages, f"{row.pages_read:,}", f"{row.pages:,}"),
         )
 

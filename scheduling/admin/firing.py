@@ -40,7 +40,7 @@ def upcoming(schedule: Schedule, now: datetime) -> SafeString:
     try:
         return _calendar(schedule, now)
     except ScheduleError as error:
-        return format_html('<p class="hb-quiet">{}</p>', error)
+        return format_html('<p class="quiet">{}</p>', error)
 
 
 def _calendar(schedule: Schedule, now: datetime) -> SafeString:

@@ -157,7 +157,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         wrong = [
             text for name, texts in form.errors.items() if name in RHYTHM_FIELDS for text in texts
         ]
-        return HttpResponse(format_html('<p class="hb-quiet">{}</p>', " ".join(wrong)))
+        return HttpResponse(format_html('<p class="quiet">{}</p>', " ".join(wrong)))
 
     @admin.display(description="results go to")
     def results_to(self, schedule: Schedule) -> SafeString | str:

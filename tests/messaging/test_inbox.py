@@ -251,7 +251,7 @@ async def test_an_agent_that_can_read_is_told_how_much_is_unread(
     version = row.current_version
     assert version is not None
     definition = await orm.run_in_thread(lambda: definition_of(version))
-    offer = offered_tools(definition, registry, is_child=False)
+    offer = offered_tools(definition, registry, is_child=False, has_parent=False)
     assert await with_unread_count(pool, row.pk, offer) == offer, "an empty inbox changes nothing"
     await orm.run_in_thread(lambda: [send_message(ada, "reader", "x") for _ in range(2)])
     told = await with_unread_count(pool, row.pk, offer)

@@ -57,6 +57,7 @@ KEPT = {
     # The account and what it may do, which an administrator deletes.
     "base.Membership": "user",
     "base.ApiKey": "user",
+    "agents.Budget": "person",
     # Of the workspace: its author's account is only linked, and the link goes with the account.
     "agents.Channel": "created_by",
     "agents.WebhookEndpoint": "created_by",

@@ -82,7 +82,10 @@ def test_what_is_offered_from_rows_is_what_is_offered_from_the_registry(
         tools=bound,
         team=(("b", "Helps."),),
     )
-    live = {child: shown(offered_tools(agent, registry, is_child=child)) for child in (True, False)}
+    live = {
+        child: shown(offered_tools(agent, registry, is_child=child, has_parent=False))
+        for child in (True, False)
+    }
     assert len(live[True]) == len(registry) == len(live[False]) - 1
     without_tools(monkeypatch)
     known = catalogue(None)
@@ -90,7 +93,8 @@ def test_what_is_offered_from_rows_is_what_is_offered_from_the_registry(
         tool.pinned for tool in sorted(bound, key=lambda tool: tool.name)
     ]
     assert live == {
-        child: shown(offered_tools(agent, known, is_child=child)) for child in (True, False)
+        child: shown(offered_tools(agent, known, is_child=child, has_parent=False))
+        for child in (True, False)
     }
 
 

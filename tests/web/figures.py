@@ -8,8 +8,11 @@ fb942831 on the same kind of machine (two slow cores); those *after* are measure
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -17,13 +20,26 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from agents.models import Agent, Run
+from tests.api.server import WebServer
 from tests.fleet import wait_until
 from tests.pace import slowness
 from tests.server_process import ROOT
 from tests.starts import start_run
 from tests.versions.test_drafts import keep
 from tests.web.people import person
+from tests.web.test_journeys import (
+    test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_why as run_fleet,
+)
 from tests.web.test_studio import tab_to
+from tests.web.test_work_journeys import (
+    test_given_an_approver_on_a_phone_then_a_call_is_decided_with_one_thumb as approve,
+)
+from tests.web.test_work_journeys import (
+    test_given_an_author_then_a_draft_is_edited_tested_and_published as configure,
+)
+from tests.web.test_work_journeys import (
+    test_given_an_editor_then_a_report_is_scheduled_from_a_template_and_tested as schedule,
+)
 from tests.web.visitor import Visitor, visit
 from tests.web.waiting_calls import unserved
 
@@ -33,7 +49,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from heartbit_site.base.models import Workspace
-    from tests.api.server import WebServer
     from tests.fleet import Worker
     from tests.web.conftest import Visitors
 
@@ -49,6 +64,8 @@ BEFORE: Final = {
     "60 new runs, requests of one viewer": "15",
     "60 new runs, KB of one viewer": "4,374",
     "tabs to publish": "112",
+    "stale said on a work page, s": "0.26",
+    "stale said on a page of the admin, s": "never",
     "JavaScript, lines": "6,294",
     "six tools of an agent, px": "4,468",
     "y of Approve at 390 x 844": "1,468",
@@ -62,6 +79,14 @@ new PerformanceObserver((list) => {
 }).observe({ type: "layout-shift", buffered: true });"""
 
 _found: dict[str, float] = {}
+
+
+@contextmanager
+def timed(name: str) -> Iterator[None]:
+    """Note how many seconds something takes."""
+    began = time.monotonic()
+    yield
+    _found[name] = round(time.monotonic() - began, 2)
 
 
 class PageLoad:
@@ -196,6 +221,44 @@ def test_hands_and_eyes(visitors: Visitors, workspace: Workspace) -> None:
     _found["y of Approve at 390 x 844"] = round(approve["y"])
     assert tabs <= MOST_TABS
     assert approve["y"] + approve["height"] <= 844
+
+
+def test_a_page_says_that_its_server_is_gone(
+    database: None, browser: Browser, workspace: Workspace
+) -> None:
+    places = {"a work page": "inbox/", "a page of the admin": "/admin/agents/agent/"}
+    for place, path in places.items():
+        with WebServer() as server:
+            visitor = visit(browser, server.url, workspace, person(operator=True))
+            said = visitor.page.locator("#connection")
+            with visitor.page.expect_websocket() as socket:
+                visitor.go(path)
+            socket.value.wait_for_event("framereceived")
+            expect(said).to_be_empty()
+            os.kill(server.pid, signal.SIGKILL)
+            with timed(f"stale said on {place}, s"):
+                said.filter(has_text=re.compile("Offline|Reconnecting")).wait_for()
+            visitor.context.close()
+
+
+class TestJourneys:
+    """The four users: what each does from the first page to the last."""
+
+    def test_configure(self, worker: Worker, visitors: Visitors, workspace: Workspace) -> None:
+        with timed("journey: configure, s"):
+            configure(worker, visitors, workspace)
+
+    def test_schedule(self, visitors: Visitors, workspace: Workspace) -> None:
+        with timed("journey: schedule, s"):
+            schedule(visitors, workspace)
+
+    def test_approve(self, visitors: Visitors, workspace: Workspace) -> None:
+        with timed("journey: approve, s"):
+            approve(visitors, workspace)
+
+    def test_fleet(self, visitors: Visitors, workspace: Workspace) -> None:
+        with timed("journey: fleet, s"):
+            run_fleet(visitors, workspace)
 
 
 def test_lines_of_javascript() -> None:

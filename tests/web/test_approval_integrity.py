@@ -120,7 +120,7 @@ def boxed(spec: ToolSpec, *, run: UUID, pinned: str) -> RunToolbox:
 
     http = httpx.AsyncClient(verify=False)  # noqa: S501  it is never used
     return RunToolbox(
-        offered_tools(definition, Registry([spec]), is_child=True),
+        offered_tools(definition, Registry([spec]), is_child=True, has_parent=False),
         definition,
         approve=False,
         context=context_factory(workspace_id=1, run_id=run, root_id=run, agent="solo", http=http),

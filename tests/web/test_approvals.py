@@ -408,10 +408,10 @@ def test_given_a_call_that_nobody_decides_when_it_is_due_then_the_pages_say_who_
     signed_in.go(f"runs/{asked['run_id']}/")
     page = signed_in.page
     card = page.get_by_role("article", name="calculate of solo")
-    expect(card).to_contain_text(f"escalated to {then}")
+    expect(card).to_contain_text(f"Escalated to {then}")
     expect(page.get_by_text(f"in time: escalated to {then}")).to_be_visible()
     signed_in.go("inbox/")
-    expect(card).to_contain_text(f"escalated to {then}")
+    expect(card).to_contain_text(f"Escalated to {then}")
     expect(card).to_contain_text(f"members of {first} and of {then}")
     [again] = caller.get("/approvals").json()["calls"]
     assert again["escalated"]["group"] == then
@@ -424,7 +424,7 @@ def test_given_a_call_of_unknown_outcome_when_settled_in_the_inbox_then_it_is_le
     call = in_doubt(workspace)
     signed_in.go("inbox/")
     page = signed_in.page
-    expect(page.get_by_role("article")).to_contain_text("outcome unknown")
+    expect(page.get_by_role("article")).to_contain_text("Outcome unknown")
     page.get_by_role("button", name="Confirm").click()
     page.get_by_label(labels.OUTCOME).fill("Sent.")
     page.get_by_role("button", name="Confirm").last.click()

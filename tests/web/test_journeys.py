@@ -256,7 +256,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
         used = f"{run.input_tokens:,} in, {run.output_tokens:,} out"
         expect(fact(page, "Tokens")).to_have_text(used)
         expect(fact(page, "Cost")).to_have_text(priced)
-    page.get_by_role("link", name="planner, failed").click()
+    page.get_by_role("link", name="planner failed").click()
     expect(fact(page, "Cost with sub-agents")).to_have_text(priced)
 
     page.get_by_role("link", name="Fork", exact=True).click()
@@ -281,7 +281,7 @@ def test_given_an_analyst_when_a_run_failed_then_they_read_why_and_what_it_cost_
     go_to(page, "Runs")
     for status in ("failed", "succeeded"):
         page.get_by_role("combobox", name="Status").select_option(status)
-        expect(page.locator("table.runs tbody .pill")).to_have_text([status])
+        expect(page.locator("table.runs tbody .pill")).to_have_text([status.capitalize()])
 
 
 def test_given_an_operator_when_running_the_fleet_then_runs_wait_go_on_and_say_why(

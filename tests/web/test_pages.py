@@ -119,18 +119,8 @@ def visitor(site: WebServer, browser: Browser, world: World) -> Iterator[Visitor
 #: By subject.
 NAMES = (
     *("runs", "run", "failed run", "comparison", "inbox", "chat", "fleet", "health", "alerts"),
-    *(
-        "usage",
-        "schedules",
-        "new schedule",
-        "agents",
-        "new agent",
-        "studio",
-        "publish",
-        "versions",
-        "version",
-    ),
-    *("schedule", "connect", "passage", "credentials", "account"),
+    *("usage", "schedules", "new schedule", "agents", "new agent", "studio", "publish"),
+    *("versions", "version", "schedule", "connect", "passage", "credentials", "account"),
 )
 
 

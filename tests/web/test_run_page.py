@@ -265,7 +265,7 @@ class TestTheList:
         visitor = visitors(user=editor)
         visitor.go("runs/")
         visitor.page.get_by_role("button", name="New run").click()
-        visitor.page.get_by_role("link", name="Create an agent from a template").click()
+        visitor.page.get_by_role("link", name="Create an agent").click()
         expect(visitor.page.get_by_role("link", name="Data analyst")).to_be_visible()
 
     def test_given_words_and_sub_agents_then_the_api_finds_them(

@@ -221,7 +221,7 @@ class TestDecisions:
         page = signed_in.page
         signed_in.go(f"runs/{call.run_id}/")
         card = page.locator("article.asked")
-        expect(card).to_contain_text("outcome unknown")
+        expect(card).to_contain_text("Outcome unknown")
         expect(card).to_contain_text("https://edited.example/")
         card.get_by_role("button", name="Confirm").click()
         card.get_by_label(labels.OUTCOME).fill("Code 200.")
@@ -278,7 +278,7 @@ class TestDeliveries:
         for visitor in (viewer, operator):
             visitor.go(f"runs/{tree[0].pk}/")
             card = visitor.page.get_by_role("region", name="Deliveries")
-            for said in ("ada@example.org", "failed", "550 <b>no</b>"):
+            for said in ("ada@example.org", "Failed", "550 <b>no</b>"):
                 expect(card).to_contain_text(said)
         again = viewer.page.get_by_role("button", name="Send again")
         expect(again).to_have_count(0)

@@ -47,7 +47,9 @@ def test_given_a_tree_then_every_run_and_turn_says_its_tokens_and_cost_where_the
     page = visitor.page
     visitor.go(f"runs/{run}/")
     page.get_by_role("button", name="Steps", exact=True).click()
-    nodes = [page.get_by_role("link", name=f"{name}, ") for name in ("orchestrator", "writer")]
+    nodes = [
+        page.get_by_role("link", name=f"{name} succeeded") for name in ("orchestrator", "writer")
+    ]
     for node in [*nodes, page.locator(".step", has_text="turn 1").first]:
         used, spent = node.locator(".used"), node.locator(".spent")
         expect(used).to_have_text(TOKENS)

@@ -125,7 +125,7 @@ def test_given_firings_then_a_strip_names_run_and_delivery_and_how_late(
     page.get_by_role("link", name=REPORT).click()
     table = page.get_by_role("region", name="Firings").last
     expect(table).to_contain_text("2 h 0 min late")
-    expect(table).to_contain_text("not delivered")
+    expect(table).to_contain_text("Not delivered")
     assert page.get_by_role("button", name="Save").count() == 0
     assert [*map(str, serious(page))] == []
 

@@ -193,7 +193,7 @@ def test_given_a_message_then_the_draft_answers_and_its_run_is_marked_as_a_test(
     page.get_by_role("link", name="Open the run").click()
     expect(page.get_by_text("A test of the draft of")).to_be_visible()
     signed_in.go("runs/")
-    expect(page.locator(".run-link .pill")).to_have_text("test")
+    expect(page.locator(".run-link .pill")).to_have_text("Test")
     signed_in.go("agents/")
     expect(page.get_by_role("row", name="writer")).to_contain_text("None")
 

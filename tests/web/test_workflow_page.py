@@ -47,6 +47,6 @@ def test_supersteps_are_shown_and_its_question_is_answered(
     page.go_back()
     page.get_by_role("textbox", name="Answer").fill("Yes, do")
     page.get_by_role("button", name="Answer", exact=True).click()
-    expect(page.get_by_text("succeeded").first).to_be_visible()
+    expect(page.locator(".head .pill")).to_have_text("Succeeded")
     run.refresh_from_db()
     assert (run.status, run.output) == ("succeeded", "Yes, do")

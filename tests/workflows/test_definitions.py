@@ -119,7 +119,7 @@ team = ["scribe", "digest"]
         workspace=workspace, name="orchestrator"
     )
     assert row.current_version is not None
-    offer = offered_tools(definition_of(row.current_version), {}, is_child=False)
+    offer = offered_tools(definition_of(row.current_version), {}, is_child=False, has_parent=False)
     assert "The team: scribe (Writes.)." in offer.specs["delegate_task"].description
     tool = offer.specs["workflow-digest"]
     assert tool.description == "Run the workflow digest. Sums up."

@@ -131,12 +131,12 @@ async def test_only_agents_are_left_to_delegate_task(studio: Studio) -> None:
     definition = await orm.run_in_thread(
         lambda: definition_of(Run.objects.select_related("version__agent").get(pk=run.pk).version)
     )
-    offer = offered_tools(definition, {}, is_child=False)
+    offer = offered_tools(definition, {}, is_child=False, has_parent=False)
     assert [*offer.specs] == ["delegate_task", "workflow-doubles"]
     assert offer.specs["workflow-doubles"].description == "Run the workflow doubles. Multiplies n."
     assert offer.specs["workflow-doubles"].parameters == NUMBER
     assert "The team: scribe (Writes.)." in offer.specs["delegate_task"].description
-    assert not offered_tools(definition, {}, is_child=True).specs
+    assert not offered_tools(definition, {}, is_child=True, has_parent=False).specs
 
 
 async def test_a_person_approves_its_call(studio: Studio) -> None:
@@ -184,5 +184,5 @@ def test_two_long_names_are_two_tools(workspace: Workspace) -> None:
         workspace=workspace, name="lead"
     )
     assert row.current_version is not None
-    offer = offered_tools(definition_of(row.current_version), {}, is_child=False)
+    offer = offered_tools(definition_of(row.current_version), {}, is_child=False, has_parent=False)
     assert [len(name) for name in offer.specs] == [64, 64]

@@ -63,7 +63,7 @@ AGENTS: Final = Table.of(
 TEMPLATES: Final = Table.of(
     contract.TemplateOut,
     "TEMPLATE=name TOOLS DESCRIPTION=description:300",
-    TOOLS=lambda one: str(len(one.definition.get("tools", []))),
+    TOOLS=lambda one: _tools_of(one),
 )
 
 app = common.group()
@@ -165,6 +165,11 @@ def change(
     changed = send_change(contract.CHANGE_AGENT, given, name=name)
     said = f"The agent {one_line(changed.name)} is at v{changed.version}: its next runs use it."
     return print_done(changed, said)
+
+
+def _tools_of(template: contract.TemplateOut) -> str:
+    tools = template.definition.get("tools")
+    return str(len(tools)) if isinstance(tools, list) else "0"
 
 
 def _with_prompt(settings: Given, file: Path | None) -> Given:

@@ -154,7 +154,7 @@ def _anyones(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tools(definition: AgentDefinition, *, is_child: bool) -> tuple[Tool, ...]:
-    offer = offered_tools(definition, registry, is_child=is_child)
+    offer = offered_tools(definition, registry, is_child=is_child, has_parent=is_child)
     return tuple(
         Tool(
             name=name,

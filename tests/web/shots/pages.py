@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 ALL = ("light", "dark", "phone")
 WIDE = ("light", "dark")
+LIGHT = ("light",)
 CHANNELS = "/admin/agents/channel/"
 SCHEDULES = "/admin/scheduling/schedule/"
 TOOLS = "/admin/tools/cataloguetool/"
@@ -56,17 +57,11 @@ def ask_for_a_run(page: Page) -> None:
     dialog.get_by_text("Answers customers.").wait_for()
 
 
-def set_up_a_tool(page: Page) -> None:
-    """The panel of a tool, beside the form."""
-    page.get_by_role("link", name="Set up").first.click()
-    page.locator(".panel:not([hidden])").wait_for()
-
-
 def find(page: Page) -> None:
     """The palette."""
     page.keyboard.press("Control+k")
     page.keyboard.type("sup")
-    page.get_by_role("option", name="support").first.wait_for()
+    page.locator("dialog.palette li", has_text="support").first.wait_for()
 
 
 def look_back(page: Page) -> None:
@@ -96,7 +91,7 @@ def ask_for_a_fork(page: Page) -> None:
 
 def try_it(page: Page) -> None:
     """What a waiting call would change in the database."""
-    page.get_by_role("navigation", name="What waits").get_by_text("reserve_bike").click()
+    page.get_by_role("navigation", name="What waits").get_by_text("Wren").first.click()
     page.get_by_role("button", name="Try it without keeping it").click()
     outcome = page.get_by_role("region", name="What it would do")
     outcome.get_by_text("shop_reservation").wait_for()
@@ -106,7 +101,7 @@ def try_it(page: Page) -> None:
 def try_tool(page: Page) -> None:
     """The form of a tool's arguments."""
     page.get_by_text("Try it").first.click()
-    page.get_by_label("order").fill("1042")
+    page.locator("#dialog").get_by_label("order").fill("1042")
 
 
 def answer_it(page: Page) -> None:
@@ -125,10 +120,7 @@ def be_prompted(page: Page) -> None:
         "article"
     ).first.wait_for()
     # Not on the pages after this one.
-    page.evaluate(
-        "sessionStorage.setItem('heartbit-prompts-after', "
-        "document.getElementById('hb-prompts').dataset.newest)"
-    )
+    page.evaluate("sessionStorage.removeItem('heartbit-prompts-after')")
 
 
 def upload_a_skill(page: Page) -> None:
@@ -147,29 +139,28 @@ def choose_skills(page: Page) -> None:
 PAGES = {
     "web-runs": Shot(lambda _: "runs/", "bent rear wheel"),
     "web-new-run": Shot(lambda _: "runs/", "bent rear wheel", ask_for_a_run),
-    "web-palette": Shot(lambda _: "runs/", "bent rear wheel", find, WIDE),
+    "web-palette": Shot(lambda _: "runs/", "bent rear wheel", find, LIGHT),
     "web-run": Shot(lambda demo: f"runs/{demo.run}/", "her choice"),
     "web-turn": Shot(lambda demo: f"runs/{demo.run}/", "her choice", look_back),
-    "web-files": Shot(lambda demo: f"runs/{demo.script}/", "in the folder of the whole tree"),
-    "web-script": Shot(
-        lambda demo: f"runs/{demo.script}/", "in the folder of the whole tree", open_the_script
-    ),
+    "web-files": Shot(lambda demo: f"runs/{demo.script}/", "of the whole tree"),
+    "web-script": Shot(lambda demo: f"runs/{demo.script}/", "of the whole tree", open_the_script),
     "web-fork": Shot(lambda demo: f"runs/{demo.run}/", "her choice", ask_for_a_fork),
-    "web-approvals": Shot(lambda _: "inbox/", "refund_order"),
+    "web-inbox": Shot(lambda _: "inbox/", "refund_order"),
     "web-dry-run": Shot(lambda _: "inbox/", "refund_order", try_it),
     "web-credentials": Shot(lambda _: "credentials/?kind=imap", "Add: Mailbox"),
     "web-connect": Shot(lambda _: "connect/tracker/", "Your own runs call tracker as you."),
     "web-question": Shot(lambda _: "inbox/", "refund_order", answer_it),
     "web-approval-link": Shot(lambda demo: f"/approve/{demo.link}/", "You are"),
-    "web-agents": Shot(lambda _: "agents/", "support"),
-    "web-studio": Shot(lambda _: "agents/support/", "Test the draft"),
-    "web-tool": Shot(lambda _: "agents/support/", "Test the draft", set_up_a_tool),
+    "web-agents": Shot(lambda _: "agents/", "support", looks=LIGHT),
+    "web-new-agent": Shot(lambda _: "new-agent/?template=reviewer", "Create and open", looks=LIGHT),
+    "web-studio": Shot(lambda _: "agents/support/", "Test the draft", looks=WIDE),
+    "web-tool": Shot(lambda _: "agents/cashier/?tool=refund_order", "Who approves", looks=LIGHT),
     "web-chat": Shot(lambda demo: f"chat/support/{demo.talk}/", "10:30"),
-    "web-fleet": Shot(lambda _: "health/fleet/", "process"),
-    "web-health": Shot(lambda _: "health/?range=7d", "Agents and models"),
-    "web-alerts": Shot(lambda _: "health/alerts/", "Add an alert"),
-    "web-schedules": Shot(lambda _: "schedules/", REPORT),
-    "web-schedule": Shot(lambda demo: f"schedules/{demo.schedule}/", "Next five"),
+    "web-workers": Shot(lambda _: "health/fleet/", "process"),
+    "web-health": Shot(lambda _: "health/?range=7d", "Agents and models", looks=WIDE),
+    "web-alerts": Shot(lambda _: "health/alerts/", "Add an alert", looks=LIGHT),
+    "web-schedules": Shot(lambda _: "schedules/", REPORT, looks=WIDE),
+    "web-schedule": Shot(lambda demo: f"schedules/{demo.schedule}/", "Next five", looks=LIGHT),
     "web-passage": Shot(lambda demo: f"passages/{demo.passage}/", "Cited passage"),
     "web-usage": Shot(lambda _: "health/usage/", "Agents this month"),
     "admin-prompt": Shot(lambda _: "/admin/", "who changed what", be_prompted),
@@ -185,14 +176,18 @@ PAGES = {
     "admin-runs": Shot(lambda _: "/admin/agents/run/", "support"),
     "admin-waiting": Shot(lambda _: "/admin/agents/toolcall/", "refund_order"),
     "admin-accounts": Shot(lambda _: "/admin/base/provideraccount/", "anthropic"),
-    "admin-tools": Shot(lambda _: TOOLS, "find_order"),
-    "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order"),
+    "admin-tools": Shot(lambda _: TOOLS, "find_order", looks=LIGHT),
+    "admin-tool": Shot(lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order", looks=LIGHT),
     "admin-tool-form": Shot(
         lambda demo: f"{TOOLS}{demo.tool}/change/", "find_order", try_tool, ("light", "dark")
     ),
-    "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox"),
-    "admin-credential": Shot(lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)"),
-    "admin-credential-types": Shot(lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)"),
+    "admin-credentials": Shot(lambda _: CREDENTIALS, "support mailbox", looks=LIGHT),
+    "admin-credential": Shot(
+        lambda _: f"{CREDENTIALS}add/?kind=imap", "Mailbox (IMAP)", looks=LIGHT
+    ),
+    "admin-credential-types": Shot(
+        lambda _: f"{CREDENTIALS}add/", "Calendar (CalDAV)", looks=LIGHT
+    ),
     "admin-knowledge": Shot(lambda _: "/admin/memory/knowledgebase/", "handbook"),
     "admin-documents": Shot(lambda _: "/admin/memory/document/", "repairs.md"),
     "admin-audit": Shot(lambda _: "/admin/base/auditentry/", "api_key.create"),

@@ -86,7 +86,7 @@ def test_take(window: tuple[Look, Visitor], demo: Demo, name: str) -> None:
     if shot.act is not None:
         shot.act(page)
     page.evaluate("document.fonts.ready")
-    page.wait_for_load_state("load" if name == "web-fleet" else "networkidle")
+    page.wait_for_load_state("load" if name == "web-workers" else "networkidle")
     file = IMAGES / f"{name}-{look.name}.png"
     page.screenshot(path=file)
     assert file.stat().st_size < LIMIT, f"{file.name} is too large"

@@ -21,7 +21,7 @@ function draw(text) {
     return; // invalid JSON: the person corrects the text itself
   }
   const form = schemaForm(schema, before, "Arguments");
-  const problem = el("p.hb-problem", { role: "alert", hidden: true });
+  const problem = el("p.problem", { role: "alert", hidden: true });
   dress(form.element, text);
   new MutationObserver(() => dress(form.element, text)).observe(form.element, { childList: true, subtree: true });
   text.hidden = true;

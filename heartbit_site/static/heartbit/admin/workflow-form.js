@@ -103,7 +103,7 @@
       let place = row.querySelector(".hb-inserts");
       if (place?.dataset.paths === JSON.stringify(paths)) return;
       place ??= row.querySelector(".hb-of-text textarea").insertAdjacentElement("afterend", document.createElement("div"));
-      place.className = "hb-inserts hb-quiet";
+      place.className = "hb-inserts quiet";
       place.dataset.paths = JSON.stringify(paths);
       place.replaceChildren("Insert", ...paths.map((path) => Object.assign(document.createElement("button"), { type: "button", textContent: path, value: path })));
     }

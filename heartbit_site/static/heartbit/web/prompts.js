@@ -86,7 +86,7 @@ export class Prompts {
   refuse(prompt, buttons, sentence) {
     for (const one of buttons) one.disabled = false;
     prompt.querySelector("[role=alert]")?.remove();
-    prompt.querySelector(".hb-decide").before(el("p.hb-problem", { role: "alert" }, sentence));
+    prompt.querySelector(".hb-decide").before(el("p.problem", { role: "alert" }, sentence));
   }
 
   /** Replace a prompt for a while by one sentence about the call's outcome. */
@@ -94,7 +94,7 @@ export class Prompts {
     prompt.dataset.said = "1";
     prompt.classList.add(`hb-said-${tone}`);
     const hadFocus = prompt.contains(document.activeElement);
-    fill(prompt.querySelector(".hb-body"), el("p", {}, sentence));
+    fill(prompt.querySelector(".inside"), el("p", {}, sentence));
     if (hadFocus) prompt.querySelector("[data-act=dismiss]").focus();
     setTimeout(() => prompt.contains(document.activeElement) || prompt.remove(), SAID_MS);
   }
