@@ -237,7 +237,7 @@ def _channel(row: Channel) -> ChannelSection:
 def _write_channel(
     workspace: Workspace, row: Channel | None, spec: ChannelSection, by: Actor
 ) -> str:
-    """Write a channel; a mailbox whose password nobody has entered here is left to a person."""
+    """Write a channel; a mailbox without its stored password is left to a person."""
     channel = row or Channel(workspace=workspace)
     own = spec.model_dump(exclude={"require_approval", "mailbox"})
     for name, value in {**own, "approve": spec.require_approval}.items():
