@@ -155,6 +155,7 @@ class DeliveryKind(models.TextChoices):
     EMAIL = "email", "E-mail"
     WEBHOOK = "webhook", "Webhook"
     ARTIFACT = "artifact", "Artifact"
+    DRIVE = "drive", "Drive"
 
 
 class StateScope(models.TextChoices):

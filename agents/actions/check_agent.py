@@ -54,7 +54,7 @@ def skill_complaints(
             yield (
                 ("skills", index),
                 f'names "{name}", which needs {_listed(unknown)}, and this installation has no '
-                "such tool: change allowed-tools in the skill",
+                "such tool: change allowed-tools of its SKILL.md, or tools of its skill.json",
             )
         elif missing:
             yield (

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from agents.choices import TERMINAL
 from agents.delivery.mail import ResultEmail, build_email, mail_server, send_copy
-from agents.delivery.report import report_of
+from agents.delivery.report import answer_file, report_of
 from agents.delivery.sending import (
     MAIL,
     RETRY_AFTER,
@@ -33,6 +33,7 @@ from agents.delivery.sending import (
 )
 from agents.delivery.targets import (
     ArtifactTarget,
+    DriveTarget,
     EmailTarget,
     WebhookTarget,
     ending_of,
@@ -44,6 +45,9 @@ from agents.reads.agents import definition_of
 from agents.reads.artifacts import find_artifact
 from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
+from heartbit_site.base import aio
+from tools.connectors.drive.files import DriveError, NameTakenError
+from tools.connectors.drive.folder import workspace_drive
 from tools.definitions.catalogue import catalogue
 from tools.definitions.registry import resolve
 from tools.mail.server import MailServerError
@@ -118,6 +122,24 @@ def _attempt(delivery: Delivery) -> _Outcome | None:
             return _hand_over(delivery, target, run)
         case ArtifactTarget():
             return _keep(target, run)
+        case DriveTarget():
+            return _write(target, run)
+
+
+def _write(target: DriveTarget, run: Run) -> _Outcome:
+    """Write the answer to the workspace's drive; repeated, it finds the file as it should be."""
+    name = target.file_of(run)
+    text = answer_file(run, name)
+    if not text.strip():
+        return _Outcome("The run ended without an answer that could be stored.", final=True)
+    try:
+        drive = workspace_drive(run.workspace_id)
+        aio.run(drive.write(name, f"{text.rstrip()}\n".encode(), replace=target.replace))
+    except NameTakenError as error:
+        return _Outcome(str(error), final=True)
+    except DriveError as error:
+        return _Outcome(str(error))
+    return _Outcome()
 
 
 def _keep(target: ArtifactTarget, run: Run) -> _Outcome:

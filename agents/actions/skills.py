@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents.actions.publish_agent import Led, publish_again
+from agents.actions.skill_workflows import read_workflows, write_workflows
 from agents.errors import ShippedSkillError, SkillInUseError
 from agents.models import Skill, SkillFile, SkillVersion
 from agents.reads.agents import find_version
@@ -36,11 +37,15 @@ class SavedSkill:
         version: The current version.
         before: Number of the version that was current before; None: there was none.
         led: The agents that have the skill, published again.
+        workflows: Names of its step workflows, which are definitions of the workspace now.
+        notes: Sentences on workflows that cannot run yet.
     """
 
     version: SkillVersion
     before: int | None
     led: list[Led] = field(default_factory=list)
+    workflows: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Return True if the current version changed."""
@@ -52,13 +57,20 @@ def save_skill(workspace: Workspace, folder: SkillFolder, *, by: Actor) -> Saved
     """Add a skill to a workspace, or a version to the skill of that name.
 
     A skill with the name of a shipped one replaces it in the workspace. If a version already has
-    this content, it becomes the current one.
+    this content, it becomes the current one. Its ``workflows.json`` becomes workflows of the
+    workspace, named ``SKILL-WORKFLOW``; they stay if the skill is removed.
+
+    Raises:
+        InvalidSkillError: A workflow of its file cannot run, whatever agents there are.
     """
     require(by, "agents:write", workspace_id=workspace.pk)
+    specs = read_workflows(folder)
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     skill, is_new = Skill.objects.get_or_create(workspace=locked, name=folder.spec.name)
     saved = _take(skill, store_version(skill, folder))
-    return _publish(skill, saved, "skill.add" if is_new else "skill.change", by)
+    saved = _publish(skill, saved, "skill.add" if is_new else "skill.change", by)
+    written, notes = write_workflows(locked, specs, by=by)
+    return replace(saved, workflows=written, notes=notes)
 
 
 @transaction.atomic

@@ -18,7 +18,10 @@ from heartbit_site.admin.actions import page_action
 from heartbit_site.admin.themed import ModelAdmin
 
 ASKED = "template"  # the parameter of the address of the form
-_PLAIN = ("description", "system_prompt", "max_turns", "timeout_seconds", "max_run_tokens")
+_PLAIN = (
+    *("description", "system_prompt", "max_turns", "timeout_seconds", "max_run_tokens"),
+    *("skills", "memory"),
+)
 
 
 class FromTemplates(ModelAdmin[Agent]):

@@ -50,7 +50,7 @@ _PHRASES: Final = {
     "datetime_type": "must be a date and time with an offset, such as 2026-12-01T09:00:00+01:00",
     "timezone_aware": "must have an offset from UTC, such as 2026-12-01T09:00:00+01:00",
     "string_pattern_mismatch": "must be of the form {pattern}",
-    "union_tag_not_found": 'needs its kind: "email", "webhook" or "artifact"',
+    "union_tag_not_found": 'needs its kind: "email", "webhook", "artifact" or "drive"',
     "union_tag_invalid": "must be of the kind {expected_tags}, not '{tag}'",
     "literal_error": "must be {expected}",
     "greater_than_equal": "must be at least {ge}",

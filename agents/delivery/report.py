@@ -134,6 +134,18 @@ def report_of(run: Run, *, attach: bool) -> Report:
     )
 
 
+def answer_file(run: Run, name: str) -> str:
+    """Return the whole answer of an ended run as the text of a file; empty without an answer.
+
+    A structured answer is JSON in a file whose name ends in ``.json``, else a block of Markdown.
+    """
+    result = result_of(run)
+    data = result.structured
+    if name.endswith(".json") and data is not None:
+        return as_text(data)
+    return _answer(result)
+
+
 def one_line(text: str, most: int) -> str:
     """Return a text as one line with hidden characters made visible, cut after a word."""
     line = visible(" ".join(text.split()))

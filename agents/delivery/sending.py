@@ -145,8 +145,8 @@ def store_attempt(row: Attempted, error: str, *, is_final: bool, **noted: Any) -
 
 
 MAIL = (DeliveryKind.EMAIL,)
-#: Kinds that take only a statement or two.
-WITHIN = (DeliveryKind.WEBHOOK, DeliveryKind.ARTIFACT)
+#: Kinds that take only a statement or two, or the write of a file.
+WITHIN = (DeliveryKind.WEBHOOK, DeliveryKind.ARTIFACT, DeliveryKind.DRIVE)
 
 # Pending, due, and not handed to a webhook yet.
 _OPEN = """

@@ -29,10 +29,11 @@ from pydantic import (
 )
 
 from agents.errors import InvalidTargetsError
-from agents.models import Delivery, WebhookEndpoint
+from agents.models import Delivery, Run, WebhookEndpoint
 from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.untrusted import UntrustedJSONError, clean_json
+from tools.connectors.drive.files import DriveError, checked_name
 
 MOST_TARGETS = 20
 MOST_ADDRESSES = 20
@@ -42,6 +43,9 @@ _LARGEST_ID = 2**63 - 1
 _NOT_IN_A_LINE = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _ARTIFACT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ARTIFACTS_OWN = re.compile(r"data|code-\d+")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_PLACES = ("date", "time", "agent", "run")
+_LONGEST_PLACE = "x" * 64  # of an agent's name
 _MESSAGE_ID = r"<[!-;=?-~]{1,400}>"
 _SHOWN_CHARACTERS = 60
 
@@ -76,6 +80,22 @@ def _artifact_name(name: str) -> str:
     if _ARTIFACTS_OWN.fullmatch(name):
         raise ValueError("is reserved for a run's own artifacts: choose another name")
     return name
+
+
+def _file(name: str) -> str:
+    unknown = {match[1] for match in _PLACEHOLDER.finditer(name)} - {*_PLACES}
+    if unknown:
+        raise ValueError(
+            f"has {{{sorted(unknown)[0][:40]}}}: use {', '.join(f'{{{one}}}' for one in _PLACES)}"
+        )
+    try:
+        checked_name(_PLACEHOLDER.sub(_LONGEST_PLACE, name))
+        return unicodedata.normalize("NFC", name)
+    except DriveError:
+        raise ValueError(
+            "is not a valid file name: write it like reports/{date}.md, with no part that is "
+            "empty, begins with a dot or a blank, or has unusual characters"
+        ) from None
 
 
 _Address = Annotated[str, Field(max_length=254), AfterValidator(_address)]
@@ -143,7 +163,30 @@ class ArtifactTarget(_Target):
     name: Annotated[str, AfterValidator(_artifact_name)]
 
 
-Target = Annotated[EmailTarget | WebhookTarget | ArtifactTarget, Field(discriminator="kind")]
+class DriveTarget(_Target):
+    """Storage of the whole answer as a file of the workspace's drive.
+
+    Attributes:
+        file: The file's name; ``{date}``, ``{time}``, ``{agent}`` and ``{run}`` stand for the end
+            of the run (UTC), its agent and its id.
+        replace: True to replace a file of that name; else the delivery fails.
+    """
+
+    kind: Literal["drive"] = "drive"
+    file: Annotated[str, AfterValidator(_file)]
+    replace: bool = False
+
+    def file_of(self, run: Run) -> str:
+        """Return the name of the file of an ended run."""
+        ended = run.finished_at or run.created_at
+        values = {"agent": run.agent, "run": str(run.pk)}
+        values |= {"date": f"{ended:%Y-%m-%d}", "time": f"{ended:%H-%M-%S}"}
+        return _PLACEHOLDER.sub(lambda match: values[match[1]], self.file)
+
+
+Target = Annotated[
+    EmailTarget | WebhookTarget | ArtifactTarget | DriveTarget, Field(discriminator="kind")
+]
 TARGET: TypeAdapter[Target] = TypeAdapter(Target)
 TARGETS: TypeAdapter[tuple[Target, ...]] = TypeAdapter(
     Annotated[tuple[Target, ...], Field(max_length=MOST_TARGETS)]
@@ -152,6 +195,7 @@ _FORMS: dict[str, type[_Target]] = {
     "email": EmailTarget,
     "webhook": WebhookTarget,
     "artifact": ArtifactTarget,
+    "drive": DriveTarget,
 }
 
 
@@ -225,6 +269,8 @@ def describe_target(target: dict[str, Any], webhook: str | None = None) -> str:
             return f"webhook {webhook}" if webhook else f"removed webhook {endpoint}"
         case {"kind": "artifact", "name": name}:
             return f"artifact {name}"
+        case {"kind": "drive", "file": file}:
+            return f"drive file {file}"
     return "unknown"
 
 

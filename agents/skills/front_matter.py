@@ -92,11 +92,19 @@ def read(text: str) -> tuple[SkillSpec, str]:
     return checked(table, body, MAIN_FILE)
 
 
-def checked(table: Mapping[str, Any], body: str, file: str) -> tuple[SkillSpec, str]:
+def checked(
+    table: Mapping[str, Any], body: str, file: str, *, tools_key: str = ""
+) -> tuple[SkillSpec, str]:
     """Return the skill of the keys and the instructions that were read from a file.
 
     Keys of other products, such as ``argument-hint``, are kept as metadata. The note is a sentence
     that names them; empty: there are none.
+
+    Args:
+        table: The keys.
+        body: The instructions.
+        file: Name of the file, for sentences.
+        tools_key: The file's own key of the tools; empty: ``allowed-tools``.
 
     Raises:
         InvalidSkillError: Names each setting that cannot be used.
@@ -119,7 +127,9 @@ def checked(table: Mapping[str, Any], body: str, file: str) -> tuple[SkillSpec, 
         settings["metadata"] = metadata | further
     found = []
     for path, message in validation_messages.check(SkillSpec, settings, ()):
-        sentence = validation_messages.sentence_of((_key(str(path[0])), *path[1:]), message)
+        name = str(path[0])
+        key = tools_key if tools_key and name == "allowed_tools" else _key(name)
+        sentence = validation_messages.sentence_of((key, *path[1:]), message)
         found.append(f"{file}: {sentence}")
     if found:
         raise InvalidSkillError(found)

@@ -49,7 +49,8 @@ def convert(files: Mapping[str, bytes]) -> tuple[SkillSpec, dict[str, bytes], st
             raise InvalidSkillError([f"There are both {_WORKFLOWS} and {_KEPT}: leave one out."])
         body = f"{body}\n\n{_workflows(_json(files, _WORKFLOWS))}"
         others[_KEPT] = files[_WORKFLOWS]
-    spec, note = front_matter.checked(_settings(table), body, MAIN_FILE)
+    tools_key = next((key for key in _TOOLS if key in table), "")
+    spec, note = front_matter.checked(_settings(table), body, MAIN_FILE, tools_key=tools_key)
     return spec, others, note
 
 

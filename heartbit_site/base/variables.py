@@ -234,6 +234,13 @@ SANDBOX_HOSTS: Final = Variable(
     "`pypi.org,files.pythonhosted.org` ([code](docs/howto/code.md#with-a-network))",
     unset="none",
 )
+SANDBOX_PACKAGES: Final = text(
+    "HEARTBIT_SANDBOX_PACKAGES",
+    formats.directory,
+    help="directory of Python packages that programs of models may import "
+    "([code](docs/howto/code.md#packages))",
+    unset="none",
+)
 API_RATE: Final = Variable(
     "HEARTBIT_API_RATE_LIMIT",
     50.0,

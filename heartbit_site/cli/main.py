@@ -93,6 +93,11 @@ CLASSES: Final[dict[str, type[TyperCommand]]] = {
     **dict.fromkeys(("run", "doctor"), shared.PrintingCommand),
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
+#: Answer to an option of the Rust original.
+RESTATE: Final = (
+    "There is no --restate-url: runs are kept in PostgreSQL, without a Restate server, and --url "
+    "names the Heartbit server of a command"
+)
 EPILOG: Final = (
     "Exit codes: 0 done, 1 the run failed, 2 usage, 3 cannot start (configuration, services), "
     "4 left as a person is waited for (resume), 129 and 143 left on a signal (resumable), "
@@ -188,6 +193,8 @@ def _run(arguments: list[str], *, debug: bool) -> int:
         sentence = error.format_message().replace("Value error, ", "").rstrip(".")
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "heartbit"
+        if getattr(error, "option_name", "") == "--restate-url":
+            sentence = RESTATE
         errors.say(f"{sentence}{'' if sentence.endswith('?') else '.'} See `{command} --help`.")
         return errors.USAGE
     except BrokenPipeError:

@@ -33,6 +33,7 @@ from heartbit_site.config.mcp_servers import (
     write_servers,
 )
 from heartbit_site.config.sections import OrchestratorSection
+from heartbit_site.config.workspace_parts import PartChanges, write_memory, write_parts
 from scheduling.actions.schedules import change_schedule, create_schedule
 from scheduling.models import Schedule
 from scheduling.querysets import database_now
@@ -78,6 +79,8 @@ class Changes:
         disabled: Agents that the file does not have; only when pruning.
         schedules: Changes of schedules.
         mcp_servers: Changes of MCP servers.
+        parts: Changes of knowledge bases, webhooks, channels and budgets, by their section.
+        memory: Settings of memories that changed.
         default_model: The workspace's new ``provider:model``; empty if unchanged.
         losses: Sentences about settings that the import removed, because the file leaves them out.
         notes: Sentences about parts of the file that the import could not apply.
@@ -91,6 +94,8 @@ class Changes:
     disabled: tuple[str, ...] = ()
     schedules: ScheduleChanges = field(default_factory=ScheduleChanges)
     mcp_servers: McpServerChanges = field(default_factory=McpServerChanges)
+    parts: Mapping[str, PartChanges] = field(default_factory=dict)
+    memory: tuple[str, ...] = ()
     default_model: str = ""
     losses: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -142,6 +147,9 @@ def _import(
     prune: bool,
     by: Actor,
 ) -> Changes:
+    memory: tuple[str, ...] = ()
+    if configuration.memory is not None:  # before the lock, as a new model is asked for a vector
+        memory = write_memory(workspace, configuration.memory, by=by)
     locked = Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     former, default_model = locked.default_model, ""
     if configuration.default_model not in ("", former):
@@ -150,6 +158,9 @@ def _import(
         workspace.default_model = default_model
     servers, unusable = write_servers(
         locked, configuration.mcp_servers, readings, prune=prune, by=by
+    )
+    parts, left = write_parts(
+        locked, configuration.parts, ("knowledge_bases", "webhooks"), prune=prune, by=by
     )
     written = write_agents(locked, configuration.everyone, origin="", author=by.name)
     disabled = _prune(locked, configuration) if prune else []
@@ -161,6 +172,9 @@ def _import(
     if default_model:
         _record_model(workspace, former, by)
     scheduled = _write_schedules(locked, configuration.schedules, prune=prune, by=by)
+    later, more = write_parts(
+        locked, configuration.parts, ("channels", "budgets"), prune=prune, by=by
+    )
     same = {name: one for name, one in written.items() if not (one.is_new or one.changes)}
     return Changes(
         created=tuple(name for name, one in written.items() if one.is_new),
@@ -171,8 +185,10 @@ def _import(
         disabled=tuple(agent.name for agent in disabled),
         schedules=scheduled,
         mcp_servers=servers,
+        parts={**parts, **later},
+        memory=memory,
         default_model=default_model,
-        notes=tuple(_notes(configuration, led, scheduled, unusable)),
+        notes=tuple(_notes(configuration, led, scheduled, [*unusable, *left, *more])),
     )
 
 

@@ -27,6 +27,7 @@ from heartbit_site.config.sections import (
     ServerSection,
     other_kinds,
 )
+from heartbit_site.config.workspace_sections import ARRAYS, MemorySection
 from scheduling.spec import CheckedSpec, ScheduleSpec
 from tools.server_spec import McpServerSpec
 
@@ -52,6 +53,8 @@ class Configuration:
         default_model: The ``provider:model`` of agents that name none; may be empty.
         base_urls: Base URLs of providers, by name.
         server_url: The remote server; may be empty.
+        memory: Settings of the workspace's memories; None without the section.
+        parts: Entries of the sections ``workspace_sections.ARRAYS``, by the section.
         notes: Sentences about settings that have no effect, or are written differently now.
     """
 
@@ -63,6 +66,8 @@ class Configuration:
     default_model: str = ""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     server_url: str = ""
+    memory: MemorySection | None = None
+    parts: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -118,6 +123,12 @@ def build(
         default_model=model,
         base_urls=({model.partition(":")[0]: provider.base_url} if provider.base_url else {}),
         server_url=ServerSection.model_validate(content.get("server", {})).url,
+        memory=MemorySection.model_validate(content["memory"]) if "memory" in content else None,
+        parts={
+            section: tuple(map(spec.model_validate, content[section]))
+            for section, spec in ARRAYS.items()
+            if section in content
+        },
         notes=tuple(notes),
     )
 

@@ -149,7 +149,7 @@ def check_schedules(
         content: The file.
         installed: Names of a workspace's tools; None if unknown.
     """
-    agents, tools = dict(_agents(content)), _known_tools(content, installed)
+    agents, tools = dict(named_agents(content)), _known_tools(content, installed)
     workflows = {
         table.get("name")
         for kind, (_, table) in _definitions_of(content)
@@ -196,7 +196,7 @@ def _known_tools(content: Table, installed: Collection[str] | None) -> set[str]:
     return {*registry, *of_servers, *(installed or ())}
 
 
-def _agents(content: Table) -> Iterator[tuple[str, Table]]:
+def named_agents(content: Table) -> Iterator[tuple[str, Table]]:
     """Yield the file's agents by name, with the orchestrator that reading adds."""
     found = [table for _, table in agents_of(content)]
     if len(found) > 1 and "orchestrator" not in content:

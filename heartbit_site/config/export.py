@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
 from agents.actions.write_agents import ORCHESTRATOR
 from agents.definitions.kinds import AGENT, UnknownKindError, find_kind
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant, has_code_tool
-from agents.delivery.targets import target_of
+from agents.delivery.targets import Target, target_of
 from agents.models import Agent
 from agents.reads.agents import spec_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.config import toml_text
 from heartbit_site.config.build import INHERITED
+from heartbit_site.config.sections import PARTS
+from heartbit_site.config.workspace_parts import read_memory, read_parts
 from scheduling.models import Schedule
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
 from scheduling.spec import ScheduleSpec
@@ -26,12 +28,16 @@ _HEAD: Final = "# Heartbit. `heartbit config check` and `heartbit config import`
 _WIDTH: Final = 88
 
 
-def export(workspace: Workspace) -> str:
+def export(workspace: Workspace, *, sections: Collection[str] = PARTS) -> str:
     """Return the agents of the admin, sorted by name, with every value that is not the default.
 
     The agent called orchestrator is the section of that name; without one, the first with a team.
-    MCP servers and schedules follow, sorted by name, except schedules that agents created for
-    themselves.
+    MCP servers, schedules, and the workspace's other sections follow, sorted by name, except
+    schedules that agents created for themselves.
+
+    Args:
+        workspace: The workspace.
+        sections: The sections of ``PARTS`` that are written.
     """
     rows = Agent.objects.filter(workspace=workspace, origin="").order_by("name")
     everyone = list(rows.prefetch_related("bindings", "team"))
@@ -59,7 +65,20 @@ def export(workspace: Workspace) -> str:
         _section("[[schedules]]", _schedule(row))
         for row in timed.select_related("agent").order_by("name")
     ]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_other_sections(workspace, sections)])
+
+
+def _other_sections(workspace: Workspace, sections: Collection[str]) -> Iterator[str]:
+    memory = read_memory(workspace).model_dump(exclude_defaults=True)
+    if memory:
+        yield _section("[memory]", memory)
+    for section, rows in read_parts(workspace).items():
+        spec: Any
+        for _, spec in rows.values() if section in sections else ():
+            content = spec.model_dump(exclude_defaults=True)
+            if "deliver" in content:
+                content["deliver"] = [_compact(target) for target in spec.deliver]
+            yield _section(f"[[{section}]]", content)
 
 
 def _other(row: Agent) -> str:
@@ -128,7 +147,10 @@ def _server(row: McpServer) -> dict[str, Any]:
 
 def _target(stored: dict[str, Any]) -> dict[str, Any]:
     """Return a target without its defaults, except for its kind, which is required."""
-    target = target_of(stored)
+    return _compact(target_of(stored))
+
+
+def _compact(target: Target) -> dict[str, Any]:
     return {"kind": target.kind} | target.model_dump(mode="json", exclude_defaults=True)
 
 

@@ -14,6 +14,7 @@ from agents.reads.agents import table_of
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.spec import Spec
 from heartbit_site.config.build import Configuration
+from heartbit_site.config.workspace_parts import read_parts
 from scheduling.models import Schedule
 from scheduling.spec import KINDS, ScheduleSpec
 from scheduling.spec import SETTINGS as SCHEDULE_SETTINGS
@@ -47,6 +48,12 @@ def find_losses(workspace: Workspace, configuration: Configuration) -> tuple[str
         )
         for spec, row in _known(configuration.mcp_servers, servers)
     ]
+    stored = read_parts(workspace)
+    for section, specs in configuration.parts.items():
+        for spec in (spec for spec in specs if spec.name in stored[section]):
+            before = stored[section][spec.name][1].model_dump()
+            gone = _lost(before, spec.model_dump(), _defaults(type(spec)))
+            found.append((f"{section[:-1].replace('_', ' ')} {spec.name}", gone))
     for spec, row in _known(configuration.schedules, schedules):
         before = {name: getattr(row, name) for name in SCHEDULE_SETTINGS}
         after = spec.model_dump(mode="json", exclude=_TIMES)

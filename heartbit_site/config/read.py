@@ -37,6 +37,7 @@ from heartbit_site.config.sections import (
     is_array,
     other_kinds,
 )
+from heartbit_site.config.workspace_sections import ARRAYS, MemorySection, check_parts
 from tools.definitions.catalogue import catalogue
 from tools.server_spec import McpServerSpec
 
@@ -54,6 +55,8 @@ SECTIONS: Final[dict[str, type[Spec]]] = {
     "mcp_servers": McpServerSpec,
     "server": ServerSection,
     "telemetry": TelemetrySection,
+    "memory": MemorySection,
+    **ARRAYS,
 }
 
 
@@ -116,6 +119,7 @@ def parse(
         consistency.check(content, tools),
         consistency.check_schedules(content, tools),
         consistency.check_mcp_servers(content),
+        check_parts(content, {name for name, _ in consistency.named_agents(content)}),
         _read_prompts(content, folder, texts),
     )
     found = list(islice(every, MOST_PROBLEMS + 1))

@@ -1,5 +1,7 @@
 """Translation of files for Heartbit's Rust original to the current sections. Pure.
 
+Templates that agents name are filled in here too, so that the rest reads whole agents.
+
 Usage::
 
     translated = translate(tables)      # .content is what the rest of the package reads
@@ -14,6 +16,7 @@ from typing import Any, Final
 
 from agents.definitions import validation_messages
 from agents.definitions.server_grants import ALL
+from agents.definitions.templates import KEY, with_template
 from agents.definitions.validation_messages import Complaint
 from heartbit_site.base.web_url import split_web_url
 from heartbit_site.config.positions import Path
@@ -26,12 +29,14 @@ REPLACED: Final = {
         "[restate] changes nothing here: a journal in PostgreSQL and Celery workers "
         "(`heartbit serve`) make runs durable, without a Restate server; remove the section."
     ),
-    "memory": (
-        "[memory] changes nothing here: memories are in Heartbit's own database, and an agent "
-        "remembers with the tools remember and recall, or with memory = true; "
-        "remove the section."
-    ),
 }
+#: Keys of `[memory]` that the original had.
+_OF_MEMORY: Final = ("type", "database_url")
+MEMORY: Final = (
+    "memory.type and memory.database_url change nothing here: memories are in Heartbit's own "
+    "database, and an agent remembers with the tools remember and recall, or with "
+    "memory = true; remove both."
+)
 
 
 @dataclass(slots=True)
@@ -62,6 +67,13 @@ def translate(content: dict[str, Any]) -> Translation:
         {key: value for key, value in content.items() if key not in REPLACED},
         [sentence for key, sentence in REPLACED.items() if key in content],
     )
+    memory = content.get("memory")
+    if isinstance(memory, dict) and not memory.keys().isdisjoint(_OF_MEMORY):
+        found.notes.append(MEMORY)
+        rest = {key: value for key, value in memory.items() if key not in _OF_MEMORY}
+        found.content["memory"] = rest
+        if not rest:
+            del found.content["memory"]
     servers = content.get("mcp_servers", [])
     if not isinstance(servers, list):
         return found
@@ -100,10 +112,20 @@ class _Servers:
         return self._names[url]
 
 
+def _filled(table: dict[str, Any], path: Path, found: Translation) -> dict[str, Any]:
+    """Return an agent's table with the settings of its template, if it names one."""
+    try:
+        return with_template(table)
+    except ValueError as error:
+        found.complaints.append(((*path, KEY), str(error)))
+        return with_template({**table, KEY: None})
+
+
 def _agent(
     table: dict[str, Any], path: Path, servers: _Servers, found: Translation
 ) -> dict[str, Any]:
-    """Return an agent's table with grants in place of addresses."""
+    """Return an agent's table with grants in place of addresses, and its template's settings."""
+    table = _filled(table, path, found)
     if "mcp_servers" not in table:
         return table
     rest = {key: value for key, value in table.items() if key != "mcp_servers"}

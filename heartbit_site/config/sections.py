@@ -5,7 +5,7 @@ The keys of an agent are the settings of ``agents.definitions.spec``. Nothing he
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
@@ -15,6 +15,10 @@ from agents.definitions.spec import AgentSpec, Count, Description, FullText, Nam
 from heartbit_site.base.spec import Spec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]
+
+
+#: Arrays of ``workspace_sections``, in the order in which they are imported.
+PARTS: Final = ("knowledge_bases", "webhooks", "channels", "budgets")
 
 
 class RetrySection(Spec):
@@ -70,4 +74,4 @@ def other_kinds() -> list[RegisteredKind]:
 def is_array(section: str) -> bool:
     """Return True for a section that may be written several times, with two brackets each."""
     kinds = (kind.section for kind in defined_kinds())
-    return section in ("schedules", "mcp_servers", *kinds)
+    return section in ("schedules", "mcp_servers", *PARTS, *kinds)

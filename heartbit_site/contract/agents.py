@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasPath, BeforeValidator, Field, JsonValue
+from pydantic import AliasPath, BeforeValidator, Field, JsonValue, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from agents.definitions.snapshot_diff import SnapshotDiff
 from agents.definitions.spec import AgentSpec, Name
+from agents.definitions.templates import KEY, with_template
 from agents.reads.views import AgentMetricsOut, AgentState, AgentStatusOut
 from heartbit_site.base.view import Id, Time, View
 from heartbit_site.contract.model import Body, Page, changes
@@ -75,12 +76,27 @@ class AgentIn(AgentSpec):
     """An agent, with the keys of an `[[agents]]` table of heartbit.toml."""
 
     system_prompt_file: NoFile = None
+    template: Name = Field(
+        "",
+        description="Template whose settings it has where none is given, as `GET /agent-templates` "
+        "lists them.",
+    )
     team: list[Name] = Field(
         default_factory=list, description="Names of agents of the workspace that it delegates to."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _begin_with_template(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or KEY not in data or KEY not in cls.model_fields:
+            return data
+        try:
+            return with_template(data)
+        except ValueError as error:
+            raise ValueError(f"template {error}") from None
 
-@changes(null=False)
+
+@changes("template", null=False)
 class AgentChangeIn(AgentIn):
     """Settings of an agent to change; omitted settings are unchanged.
 
@@ -107,6 +123,28 @@ SHOW_AGENT = NOUN.get(
 CHANGE_AGENT = NOUN.patch(
     "change_agent", "/agents/{name}", AgentDetailOut, body=AgentChangeIn, errors=(409,)
 )
+
+
+class TemplateOut(View):
+    """A template for new agents."""
+
+    name: Name
+    title: str
+    description: str
+    note: str = Field(description="Advice on what to set before using the agent; empty: none.")
+    definition: Settings = Field(validation_alias="settings")
+
+
+class TemplatesOut(Page):
+    """The templates for new agents, by name."""
+
+    templates: list[TemplateOut]
+
+
+LIST_AGENT_TEMPLATES = NOUN.get(
+    "list_agent_templates", "/agent-templates", TemplatesOut, "List templates for agents",
+    command="`heartbit agents templates`",
+)  # fmt: skip
 
 
 class AgentUsesOut(View):

@@ -1,4 +1,4 @@
-"""The configuration file of the workspace: its agents, MCP servers and schedules as TOML."""
+"""The configuration file of the workspace: its agents and other definitions as TOML."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class ConfigurationIn(Body):
     )
     prune: bool = Field(
         default=False,
-        description="Agents, schedules and MCP servers that the file does not name are stopped, "
-        "paused and disabled.",
+        description="Agents, schedules, MCP servers, webhooks and channels that the file does not "
+        "name are stopped, paused and disabled.",
     )
     dry_run: bool = Field(default=False, description="Nothing is changed.")
 
@@ -57,6 +57,12 @@ class McpServerChangesOut(View):
     disabled: list[str]
 
 
+class PartChangesOut(McpServerChangesOut):
+    """Changes of a section, by the names of its entries."""
+
+    fields: dict[str, list[str]] = Field(description="Changed settings of the updated ones.")
+
+
 class ChangesOut(View):
     """Changes of an import, by the agents' names."""
 
@@ -68,6 +74,10 @@ class ChangesOut(View):
     disabled: list[str]
     schedules: ScheduleChangesOut
     mcp_servers: McpServerChangesOut
+    parts: dict[str, PartChangesOut] = Field(
+        description="Changes of knowledge bases, webhooks, channels and budgets, by their section."
+    )
+    memory: list[str] = Field(description="Settings of memories that changed.")
     default_model: str = Field(description="The new default model; empty: unchanged.")
     losses: list[str] = Field(description="Settings that it removes, as the file leaves them out.")
     notes: list[str] = Field(description="Sentences on parts that it could not apply.")

@@ -166,8 +166,9 @@ Targets = Annotated[
         max_length=20,
         description=(
             "Recipients of each result: "
-            '{"kind": "email", "to": ["ann@example.org"]}, {"kind": "webhook", "endpoint": 3} or '
-            '{"kind": "artifact", "name": "report"}.'
+            '{"kind": "email", "to": ["ann@example.org"]}, {"kind": "webhook", "endpoint": 3}, '
+            '{"kind": "artifact", "name": "report"} or '
+            '{"kind": "drive", "file": "reports/{date}.md"}.'
         ),
     ),
 ]

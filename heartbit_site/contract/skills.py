@@ -95,8 +95,8 @@ class SavedSkillOut(SkillDetailOut):
         description="Agents with the skill, whose next runs use this version."
     )
     note: str = Field(
-        description="Sentence about keys of the front matter that are kept as metadata; empty if "
-        "there are none."
+        description="Sentences about keys that are kept as metadata, and about the workflows of "
+        "its `workflows.json`; empty if there are none."
     )
 
 

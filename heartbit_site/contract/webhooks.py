@@ -37,7 +37,7 @@ class ResultDeliveryOut(AttemptedOut):
     """The delivery of a result to its recipients."""
 
     run_id: Id = Field(description="Run of the result; it may have been archived since.")
-    kind: Literal["email", "webhook", "artifact"]
+    kind: Literal["email", "webhook", "artifact", "drive"]
     target: dict[str, JsonValue] = Field(description="The requested target.")
     recipient: str = Field(description="The target as text, such as `ann@example.org`.")
     addresses: dict[str, str] = Field(

@@ -13,6 +13,7 @@ from agents.actions import save_agent as saving
 from agents.actions.fleet import Switch, set_agent_state
 from agents.actions.rollback_agent import rollback_agent
 from agents.definitions.snapshot_diff import compare
+from agents.definitions.templates import TEMPLATES
 from agents.errors import AgentNotFoundError
 from agents.models import Agent
 from agents.reads.agent_status import AgentOverview, agents_with_metrics, status_of, statuses
@@ -33,13 +34,15 @@ from heartbit_site.contract.agents import (
     DiffOut,
     RollbackIn,
     RolledBackOut,
+    TemplateOut,
+    TemplatesOut,
     VersionDetailOut,
     VersionOut,
     VersionsOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word
 from heartbit_site.contract.operation import Answered
-from heartbit_site.operations.paging import page
+from heartbit_site.operations.paging import page, page_of
 from tools.texts.near_names import closest
 
 #: Operations that list the definitions of a kind; empty: of all kinds.
@@ -63,6 +66,14 @@ def create_agent(
         access.workspace, body, by=actor_of(access), key=idempotency_key or None
     )
     return Answered(201 if written.is_new else 200, _find(access.workspace, written.row.name))
+
+
+def list_agent_templates(
+    access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
+) -> TemplatesOut:
+    """Return the templates for new agents, by name, with the settings that POST takes."""
+    found, following = page_of(TEMPLATES, str, cursor, limit)
+    return TemplatesOut(templates=[*map(TemplateOut.of, found)], next_cursor=following)
 
 
 def show_agent(access: Access, name: Name) -> AgentDetailOut:

@@ -1,4 +1,4 @@
-"""The configuration file of the workspace: its agents, MCP servers and schedules as TOML."""
+"""The configuration file of the workspace: its agents and other definitions as TOML."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.config.apply import import_config
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
+from heartbit_site.config.sections import PARTS
 from heartbit_site.contract.configuration import ChangesOut, ConfigurationIn, ConfigurationOut
 from tools.definitions.catalogue import catalogue
 
 
 def export_configuration(access: Access) -> ConfigurationOut:
-    """Return a file that imports to the agents, MCP servers and schedules that there are."""
-    return ConfigurationOut(toml=export(access.workspace))
+    """Return a file that imports to the definitions that there are.
+
+    Webhooks, channels and budgets are part of it for those who manage the workspace.
+    """
+    sections = PARTS if access.allows("workspace:manage") else ("knowledge_bases",)
+    return ConfigurationOut(toml=export(access.workspace, sections=sections))
 
 
 def import_configuration(access: Access, body: ConfigurationIn) -> ChangesOut:
-    """Make the agents, MCP servers and schedules what a file says, or nothing at all.
+    """Make the workspace's definitions what a file says, or change nothing at all.
 
     What it does not name stays, unless `prune` is set. `dry_run` answers what would change.
     """

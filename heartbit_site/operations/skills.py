@@ -60,7 +60,8 @@ def save_skill(access: Access, body: SkillIn) -> SavedSkillOut:
         raise InvalidSkillError(["archive is not base64: encode the archive's bytes."]) from None
     folder = read_folder(unpack(archive))
     saved = actions.save_skill(access.workspace, folder, by=actor_of(access))
-    return _saved(access, saved, note=folder.note)
+    made = [f"Workflows: {', '.join(saved.workflows)}."] if saved.workflows else []
+    return _saved(access, saved, note=" ".join(filter(None, [folder.note, *made, *saved.notes])))
 
 
 def show_skill(access: Access, skill: Name) -> SkillDetailOut:

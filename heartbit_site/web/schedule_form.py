@@ -221,12 +221,21 @@ class TargetForm(forms.Form):
         max_length=64,
         help_text="The answer stays on the run's page under this name.",
     )
+    file = forms.CharField(
+        label="Write to the drive",
+        required=False,
+        max_length=500,
+        widget=forms.TextInput({"placeholder": "reports/{date}.md"}),
+        help_text="File of the workspace's drive; {date}, {time}, {agent} and {run} are filled in.",
+    )
+    replace = forms.BooleanField(label="Replace a file of that name", required=False)
     remove = forms.BooleanField(required=False, label="Remove")
 
     KINDS: Final = {
         "email": ("to", "subject", "attach"),
         "webhook": ("endpoint",),
         "artifact": ("artifact",),
+        "drive": ("file", "replace"),
     }
 
     def __init__(
@@ -272,6 +281,9 @@ class TargetForm(forms.Form):
             case "artifact":
                 name = given["artifact"]
                 return {"kind": "artifact", **was, "name": name} if name else None
+            case "drive":
+                file = {"file": given["file"], "replace": given["replace"]}
+                return {"kind": "drive", **was, **file} if given["file"] else None
         return was
 
 

@@ -43,8 +43,8 @@ def changed_targets(
     Args:
         targets: The stored ones.
         shown: The stored targets that the fields show.
-        given: The values of the fields: at most one e-mail and one artifact, and any number of
-            webhooks.
+        given: The values of the fields: at most one e-mail, artifact and file of the drive, and
+            any number of webhooks.
     """
     left = list(given)
     found: list[Target] = []
@@ -131,6 +131,14 @@ class ScheduleForm(VerbForm[Schedule]):
         help_text="The answer stays on the run's page under this name.",
     )
 
+    drive_file = forms.CharField(
+        label="Write to the drive",
+        required=False,
+        max_length=500,
+        widget=line_widget(placeholder="reports/{date}.md"),
+        help_text="File of the workspace's drive; {date}, {time}, {agent} and {run} are filled in.",
+    )
+
     class Meta:
         model = Schedule
         fields = (
@@ -178,6 +186,8 @@ class ScheduleForm(VerbForm[Schedule]):
                     self.initial.setdefault("tell", []).append(target["endpoint"])
                 case "artifact":
                     self.initial["keep_as"] = target["name"]
+                case "drive":
+                    self.initial["drive_file"] = target["file"]
 
     def _shown_targets(self) -> list[Target]:
         tell: Any = self.fields.get("tell")
@@ -221,7 +231,7 @@ class ScheduleForm(VerbForm[Schedule]):
         super()._post_clean()
         schedule, now = self.instance, database_now()
         schedule.begins_at = schedule.begins_at or now  # also for the page that says what is wrong
-        if {"mail_to", "tell", "keep_as"} <= self.cleaned_data.keys():
+        if {"mail_to", "tell", "keep_as", "drive_file"} <= self.cleaned_data.keys():
             schedule.deliver = self._targets()
         known = set(self.errors)
         workspace = schedule.workspace if schedule.workspace_id else None
@@ -242,6 +252,8 @@ class ScheduleForm(VerbForm[Schedule]):
             given.append({"kind": "email", "to": to, "attach": entered["mail_attach"]})
         if entered["keep_as"]:
             given.append({"kind": "artifact", "name": entered["keep_as"]})
+        if entered["drive_file"]:
+            given.append({"kind": "drive", "file": entered["drive_file"]})
         return changed_targets(self.instance.deliver, self._shown_targets(), given)
 
 

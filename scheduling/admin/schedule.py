@@ -41,7 +41,7 @@ TABS: dict[str, tuple[Any, ...]] = {
         *(("kind", "time_zone"), "cron", "every_seconds", "at", "require_approval"),
         *(("review", "cost_brake"), "test"),
     ),
-    "Results": (("mail_to", "mail_attach"), "tell", "keep_as", "results_to"),
+    "Results": (("mail_to", "mail_attach"), "tell", ("keep_as", "drive_file"), "results_to"),
     "Policies": (("catch_up", "overlap", "jitter_seconds"), "begins_at", "ends_at", "made"),
 }
 

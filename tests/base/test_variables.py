@@ -106,6 +106,7 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_DRAIN_SECONDS": (["0", "25"], ["abc", "-1"]),
     "HEARTBIT_ARCHIVE_DIR": (["/var/archive"], [__file__]),
     "HEARTBIT_DRIVE": (["/var/drive"], [__file__]),
+    "HEARTBIT_SANDBOX_PACKAGES": (["/srv/packages"], [__file__]),
     "HEARTBIT_LOCAL_MODEL_THREADS": (["4"], ["abc", "0"]),
     "OTEL_EXPORTER_OTLP_ENDPOINT": (["http://127.0.0.1:4318"], ["collector:4317", "grpc://x"]),
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": (["https://x.example/v1/traces"], ["x", "ftp://x"]),

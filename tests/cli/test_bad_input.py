@@ -53,6 +53,7 @@ def test_every_argument_is_called_in_capitals(name: str) -> None:
         (["keys", "create"], ["Missing argument 'NAME'", "See `heartbit keys create --help`."]),
         (["--approve", "nonsense"], ["There is no command 'nonsense'"]),
         (["run", "--nope", "x"], ["--nope"]),
+        (["status", "--restate-url", "http://x"], ["kept in PostgreSQL", "--url names"]),
         (["stauts"], ["did you mean `heartbit status`?"]),
         (["wisdom"], ["There is no command 'wisdom'", "`heartbit run wisdom`"]),
         (["--model", "openai:gpt", "nonsense", "--json"], ["`heartbit run nonsense`"]),

@@ -18,6 +18,7 @@ from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.read import parse
 from heartbit_site.config.sections import AgentSection
 from heartbit_site.config.toml_text import value
+from heartbit_site.config.workspace_sections import ARRAYS, MailboxSection, MemorySection
 from tools.server_spec import McpServerSpec
 
 ROOT = Path(__file__).parents[2]
@@ -122,9 +123,12 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (ToolGrant, "tools."),
         (ScheduleSection, "schedules."),
         (McpServerSpec, "mcp_servers."),
+        (MemorySection, "memory."),
+        (MailboxSection, "channels.mailbox."),
+        *((section, f"{name}.") for name, section in ARRAYS.items()),
     ):
         for name, field in section.model_fields.items():
-            if prefix + name == "provider.retry":
+            if prefix + name in ("provider.retry", "channels.mailbox"):
                 continue
             shown = listed.pop(prefix + name).strip().strip("`")
             default = field.get_default(call_default_factory=True)

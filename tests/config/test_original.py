@@ -21,7 +21,8 @@ from heartbit_site.config.build import INHERITED
 from heartbit_site.config.errors import ConfigFileError
 from heartbit_site.config.export import export
 from heartbit_site.config.read import parse
-from heartbit_site.config.rust_original import REPLACED
+from heartbit_site.config.rust_original import MEMORY, REPLACED
+from heartbit_site.config.workspace_sections import MemorySection
 from tests.mcp.servers import http_server
 from tools.actions.refresh_mcp_server import refresh_mcp_server
 from tools.definitions.registry import registry
@@ -50,7 +51,7 @@ def test_the_sample_imports(
         sample = SAMPLE.replace(HERE, url)
         changes = import_config(workspace, parse(sample))
     assert changes.created == ("orchestrator", "researcher", "coder", "judge")
-    assert {*REPLACED.values()} < {*changes.notes}
+    assert {*REPLACED.values(), MEMORY} < {*changes.notes}
     server = McpServer.objects.get(workspace=workspace)
     name = "server_127_0_0_1_" if is_up else "localhost_8000"
     assert server.name.startswith(name)
@@ -179,6 +180,13 @@ def test_wrong_types_beside_addresses_are_reported_as_ever(text: str) -> None:
 def test_a_replaced_section_is_answered_with_what_replaced_it(section: str, value: str) -> None:
     assert parse(f"{section} = {value}\n").notes == (REPLACED[section],)
     assert parse("").notes == ()
+
+
+def test_the_keys_of_its_memory_are_answered_and_the_others_are_read() -> None:
+    found = parse('[memory]\ntype = "postgres"\nkept_days = 7\n')
+    assert (found.notes, found.memory) == ((MEMORY,), MemorySection(kept_days=7))
+    alone = parse('[memory]\ntype = "in_memory"\n')
+    assert (alone.notes, alone.memory) == ((MEMORY,), None)
 
 
 def test_check_and_import_say_what_replaced_a_section(heartbit: Command, tmp_path: Path) -> None:

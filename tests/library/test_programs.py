@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import re
-import signal
 import subprocess
 import sys
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from agents.models import Run, WorkerHeartbeat
+from agents.actions.skills import record_shipped_skills
+from agents.llm.adapters.scripted import Reply, ScriptedModel, calls
+from agents.models import Budget, Delivery, WorkerHeartbeat
+from agents.output.respond import NAME as RESPOND
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.config.apply import import_config
+from heartbit_site.config.read import parse
 from heartbit_site.library import Answer, Approval, Deny, Edit, shared_host
+from scheduling.actions.run_schedule import run_schedule_now
+from scheduling.models import Schedule
+from tests.mcp.servers import http_server
+
+if TYPE_CHECKING:
+    from pytest_django.fixtures import Settings
+
+    from agents.llm.messages import ChatRequest
+    from heartbit_site.base.models import Workspace
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/howto/library.md").read_text()
@@ -113,6 +128,14 @@ def letter(*, tool: str, arguments: dict[str, Any], form: dict[str, Any] | None 
             ' send_letter {"to": "Bert", "text": "Hi."}]] [[text: Written.]]',
             "(sent to Anna: Hi. Yours, Heartbit)\nWritten.\n",
         ),
+        ("single_agent.py", "[[text: Bees pollinate.]]", "Bees pollinate.\n"),
+        (
+            "team.py",
+            '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Straw.]]',
+            "Straw.\nagent:writer: Prose.\nlanguage: English\n",
+        ),
+        ("memory.py", ["[[text: Noted.]]", "[[text: Bonn.]]"], "Noted.\nBonn.\n"),
+        ("workflow.py", "[[text: Owls.]]", None),
         (
             "many.py",
             ["[[text: Bees.]]", "[[text: Honey.]]"],
@@ -121,69 +144,77 @@ def letter(*, tool: str, arguments: dict[str, Any], form: dict[str, Any] | None 
     ],
 )
 def test_an_example_says_what_it_should(
-    capsys: pytest.CaptureFixture[str], name: str, task: str | list[str], output: str
+    capsys: pytest.CaptureFixture[str], name: str, task: str | list[str], output: str | None
 ) -> None:
     main = executed((EXAMPLES / name).read_text())["main"]
     ended = main(task)
     if asyncio.iscoroutine(ended):
         asyncio.run(ended)
-    assert capsys.readouterr().out == output
+    out = capsys.readouterr().out
+    if name == "workflow.py":
+        assert out.startswith("---\n")
+        assert out.endswith("\n---\n")
+    else:
+        assert out == output
 
 
-def test_every_example_is_tested() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {
-        "structured.py",
-        "approvals.py",
-        "many.py",
-    }
+def reply(request: ChatRequest) -> Reply:
+    """What the pair and its manager say in every pattern."""
+    if not any(tool.name == RESPOND for tool in request.tools):
+        return Reply(text="def bees(): ... APPROVED")
+    ledger = dict.fromkeys(("facts", "plan", "instruction", "answer"), "Count.")
+    return calls((RESPOND, {**ledger, "done": True, "progressing": True, "next": "coder"}))
 
 
-HANGING = """
-import os
-from heartbit_site.library import Heartbit
-def say(event):
-    if event.type == "run.started":
-        print(event.run_id, flush=True)
-Heartbit().agent("hanging", "Be brief.").on_event(say).run("[[hang: headers]]")
-"""
+def test_the_example_of_patterns_does_the_task_with_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = executed((EXAMPLES / "every_pattern.py").read_text())
+    names["main"]("Count bees.", ScriptedModel(reply, name="pair"))
+    told = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+    assert set(told) == {pattern.name for pattern in names["PATTERNS"]}
+    assert told.pop("managed") == "Count."
+    assert all("APPROVED" in answer for answer in told.values()), told
 
 
-ELSEWHERE = """
-import signal, threading, time
-from heartbit_site.library import Heartbit
-def hit():
-    time.sleep(0.5)
-    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-def say(event):
-    if event.type == "run.started":
-        print(event.run_id, flush=True)
-        threading.Thread(target=hit).start()
-Heartbit().agent("hanging", "Be brief.").on_event(say).run("[[hang: headers]]")
-"""
+def test_the_example_of_code_repair_mends_what_the_tests_refuse(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    texts = [
+        "def slug(t):\n    return t\n",
+        "def slug(t):\n    return '-'.join(t.lower().split())\n",
+    ]
+    answers = [calls((RESPOND, {"files": [{"path": "slug.py", "text": one}]})) for one in texts]
+    names = executed((EXAMPLES / "code_repair.py").read_text())
+    names["main"]("Write slug.py.", ScriptedModel(answers, name="coder"))
+    assert capsys.readouterr().out == f"passed: True\n{texts[1]}"
 
 
-def test_ctrl_c_is_noticed_also_if_it_does_not_interrupt_the_main_thread(tmp_path: Path) -> None:
-    """As when it comes just before the loop waits for its sockets, which is rare."""
-    command = [sys.executable, "-c", ELSEWHERE]
-    ended = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=90, check=False
-    )
-    assert "KeyboardInterrupt" in ended.stderr
-    assert Run.objects.get(pk=ended.stdout.strip()).status == "cancelled"
+def test_the_example_of_a_server_calls_its_tool(
+    capsys: pytest.CaptureFixture[str], settings: Settings
+) -> None:
+    settings.HEARTBIT_HTTP_ALLOWLIST = "127.0.0.1:*"
+    main = executed((EXAMPLES / "mcp_agent.py").read_text())["main"]
+    with http_server() as url:
+        tool = f"server_{urlsplit(url).netloc.replace('.', '_').replace(':', '_')}_add"
+        main(url, f'[[calls: {tool} {{"a": 2, "b": 3}}]] [[text: Five.]]')
+    assert capsys.readouterr().out.endswith("Five.\n")
 
 
-def test_ctrl_c_cancels_the_run(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", HANGING],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    run_id = process.stdout.readline().strip()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=90)
-    assert "KeyboardInterrupt" in err
-    row = Run.objects.get(pk=run_id)
-    assert row.status == "cancelled"
+def test_the_example_of_a_report_is_scheduled_and_delivered_to_the_drive(
+    workspace: Workspace,
+) -> None:
+    record_shipped_skills()
+    import_config(workspace, parse((EXAMPLES / "scheduled_report.toml").read_text()))
+    schedule = Schedule.objects.get(workspace=workspace)
+    run_schedule_now(schedule, by=SYSTEM)
+    kinds = Delivery.objects.filter(workspace=workspace).order_by("position")
+    assert [one.kind for one in kinds] == ["drive", "email"]
+    assert str(Budget.objects.get(workspace=workspace)) == "schedule Monday report a month"
+
+
+def test_every_example_is_short_and_tested() -> None:
+    here = Path(__file__).read_text()
+    for path in EXAMPLES.iterdir():
+        assert f'"{path.name}"' in here, f"{path.name} has no test"
+        assert len(path.read_text().splitlines()) < 80

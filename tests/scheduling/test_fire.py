@@ -294,7 +294,7 @@ def test_a_paused_schedule_starts_nothing_that_it_held(planned: Plan) -> None:
         ({"kind": Kind.CRON, "cron": "9 o'clock"}, "has 2 fields"),
         ({"kind": Kind.ONCE, "at": "past"}, "time is in the past"),
         ({"ends_at": "past"}, "ends before it begins"),
-        ({"deliver": [{"kind": "pigeon"}]}, "one of email, webhook, artifact"),
+        ({"deliver": [{"kind": "pigeon"}]}, "one of email, webhook, artifact, drive"),
         ({"task_type": TaskType.TOOL_CALL, "tool": "calculate"}, "has no tool 'calculate'"),
         ({"task_type": "dance"}, "choose from"),
     ],

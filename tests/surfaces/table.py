@@ -30,6 +30,7 @@ REASONS = {
 TABLE = """
 agents.list_agents | agents list | agents | agents/agent | -code
 agents.create_agent | agents add | -rows | agents/agent add | Heartbit.agent
+agents.list_agent_templates | agents templates | agent-new | agents/agent add | -code
 agents.show_agent | agents show | agent | agents/agent change | -code
 agents.change_agent | agents change | agent-publish | agents/agent change | -code
 agents.show_agent_uses | agents remove | -rows | agents/agent delete | -code

@@ -152,6 +152,7 @@ ROUTES = (
     Route("GET", "/agents/{name}/versions/{number}", "agents:read"),
     Route("POST", "/agents/{name}/versions/{number}/rollback", "agents:write", {}),
     Route("GET", "/agent-statuses", "agents:read", foreign=200),
+    Route("GET", "/agent-templates", "agents:read", foreign=200),
     Route("GET", "/agents/{name}/status", "agents:read"),
     Route("POST", "/agents/{name}/stop", "agents:write"),
     Route("POST", "/agents/{name}/start", "agents:write"),

@@ -18,11 +18,11 @@ from typing import Final
 
 from heartbit_site.base.http.allow import AllowRule
 from tools.sandbox import folder, launcher, seccomp
-from tools.sandbox.languages import Interpreter, interpreter_for
+from tools.sandbox.languages import FOLDER, Interpreter, interpreter_for
 from tools.sandbox.probe import has_held, probe, reason
 from tools.sandbox.program import Ended, Program, SandboxError
 from tools.sandbox.proxy import proxy
-from tools.sandbox.walls import FOLDER, HIDDEN, INPUT, SHELL, bridge, bubblewrap, walls
+from tools.sandbox.walls import HIDDEN, INPUT, SHELL, bridge, bubblewrap, walls
 
 _FIRST_USER, _USERS = 0x2000_0000, 0x1000_0000  # above the ids of accounts and containers
 _SIGNALLED: Final = 128  # exit codes from here on stand for signals

@@ -8,13 +8,17 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from heartbit_site.base import variables
 from tools.sandbox.program import MEGABYTE, Program, SandboxError
 
 DIRECTORY: Final = "/code"
+#: The program's own folder, and the packages that it may import.
+FOLDER: Final = "/box"
+PACKAGES: Final = "/packages"
 _NODE: Final = f"{DIRECTORY}/node"
 _MODULE: Final = re.compile(r"^[^\S\n]*(?:import\b[^(]|export\b)", re.MULTILINE)
 _STRIPS_TYPES: Final = (22, 6)  # the first version of Node that runs TypeScript
@@ -29,12 +33,14 @@ class Interpreter:
         file: Path of the program's file.
         reserves: True if it reserves far more address space than it uses.
         mounts: Paths of programs beyond the machine's directories, each with its path inside.
+        environment: Variables, in place of those of every program.
     """
 
     command: tuple[str, ...]
     file: str
     reserves: bool = False
     mounts: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
 
 
 def interpreter_for(program: Program) -> Interpreter:
@@ -46,7 +52,7 @@ def interpreter_for(program: Program) -> Interpreter:
     match program.language:
         case "python":
             file = f"{DIRECTORY}/main.py"
-            return Interpreter((python(), "-B", "-s", file), file)
+            return _with_packages(Interpreter((python(), "-B", "-s", file), file))
         case "shell":
             file = f"{DIRECTORY}/main.sh"
             return Interpreter((shutil.which("bash") or "/bin/sh", file), file)
@@ -72,6 +78,26 @@ def interpreter_for(program: Program) -> Interpreter:
         return Interpreter(command, file, reserves=True, mounts=mounts)
     file = f"{DIRECTORY}/main.{'mjs' if _MODULE.search(program.code) else 'cjs'}"
     return Interpreter((node, heap, file), file, reserves=True, mounts=mounts)
+
+
+def _with_packages(interpreter: Interpreter) -> Interpreter:
+    """Return Python with the administrator's packages, behind the files of the program's folder.
+
+    Raises:
+        SandboxError: Their directory is not there.
+    """
+    packages = variables.SANDBOX_PACKAGES.read()
+    if not packages:
+        return interpreter
+    if not Path(packages).is_dir():
+        raise SandboxError(
+            f"HEARTBIT_SANDBOX_PACKAGES names {packages}, which is no directory where the workers "
+            "run: `python -m tools.sandbox.packages` fills it."
+        )
+    mounts = ((str(Path(packages).resolve()), PACKAGES),)
+    return replace(
+        interpreter, mounts=mounts, environment=(("PYTHONPATH", f"{FOLDER}:{PACKAGES}"),)
+    )
 
 
 @dataclass(frozen=True, slots=True)

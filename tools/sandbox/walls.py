@@ -13,7 +13,7 @@ from typing import Final
 
 from heartbit_site.base.installation import base_command
 from heartbit_site.base.scratch import ScratchFolder
-from tools.sandbox.languages import DIRECTORY, Interpreter, python
+from tools.sandbox.languages import DIRECTORY, FOLDER, Interpreter, python
 from tools.sandbox.program import MEGABYTE, Limits, SandboxError
 
 
@@ -87,7 +87,6 @@ def bridge() -> str:
     return f"{shlex.join(words)} </dev/null >/dev/null 2>&1 || exit 125; "
 
 
-FOLDER: Final = "/box"
 INPUT: Final = f"{DIRECTORY}/input.tar"
 SHELL: Final = f"{DIRECTORY}/sh"
 _EXECUTE_ONLY: Final = "0111"  # an unreadable executable protects its process's memory
@@ -122,7 +121,7 @@ def walls(
         *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox"),
         *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
     ]
-    for name, value in _ENVIRONMENT.items():
+    for name, value in {**_ENVIRONMENT, **dict(interpreter.environment)}.items():
         words += ["--setenv", name, value]
     return [
         *words,

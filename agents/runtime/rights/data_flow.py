@@ -59,6 +59,7 @@ ENDINGS: Final[Mapping[str, bool]] = MappingProxyType(
         "email, external": True,  # answers of channels, to an address that a stranger wrote
         "webhook": False,  # an endpoint that a manager added
         "artifact": False,  # stays here
+        "drive": False,  # stays here
     }
 )
 

@@ -32,6 +32,9 @@ from heartbit_site.contract.agents import LIST_AGENTS, SHOW_AGENT, AgentOut, Dif
 NAME = common.argument("NAME", "The agent's name.")
 ANY = common.argument("[NAME]", "The agent's name; none: all.", None)
 NEW = common.argument("NAME", "Name for people and other agents, such as researcher.")
+TEMPLATE = common.option(
+    "--template NAME", "Begin with this template, as `heartbit agents templates` lists them.", None
+)
 READ_VERSION = common.option(
     "--version N", "Refuse if this is no longer the current version.", None, min=1
 )
@@ -57,6 +60,12 @@ AGENTS: Final = Table.of(
     TOOLS=lambda agent: _now(agent),
 )
 
+TEMPLATES: Final = Table.of(
+    contract.TemplateOut,
+    "TEMPLATE=name TOOLS DESCRIPTION=description:300",
+    TOOLS=lambda one: _tools_of(one),
+)
+
 app = common.group()
 
 
@@ -64,6 +73,12 @@ app = common.group()
 def list_agents() -> int:
     """List the agents with their state and figures."""
     return print_all(LIST_AGENTS, AGENTS)
+
+
+@app.command(name="templates", cls=RemoteCommand)
+def list_templates() -> int:
+    """List the templates that `heartbit agents add NAME --template TEMPLATE` begins with."""
+    return print_all(contract.LIST_AGENT_TEMPLATES, TEMPLATES)
 
 
 @app.command(cls=RemoteCommand)
@@ -96,7 +111,7 @@ def show(name: str = NAME) -> int:
 PROMPT_FILE = common.option("--prompt-file FILE", "Read the system prompt from this file.", None)
 SETTINGS: Final = body_options(
     contract.AgentIn,
-    *("name", "system_prompt_file"),
+    *("name", "system_prompt_file", "template"),
     system_prompt=common.option("--prompt -p TEXT", "Set the agent's role and instructions.", None),
     tools=common.option("--tool NAME", "Give it this tool; may be repeated: others go.", []),
     team=common.option("--member NAME", "Let it delegate to this agent; may be repeated.", []),
@@ -125,9 +140,11 @@ def add(
     *,
     settings: Annotated[Given, SETTINGS],
     prompt_file: Path | None = PROMPT_FILE,
+    template: str | None = TEMPLATE,
 ) -> int:
     """Make an agent and publish it."""
-    given = {"name": name, "description": "", **_with_prompt(settings, prompt_file)}
+    begun = {"description": ""} if template is None else {"template": template}
+    given = {"name": name, **begun, **_with_prompt(settings, prompt_file)}
     made = call(contract.CREATE_AGENT, given)
     return print_done(made, f"The agent {one_line(made.name)} is made: v{made.version}.")
 
@@ -148,6 +165,11 @@ def change(
     changed = send_change(contract.CHANGE_AGENT, given, name=name)
     said = f"The agent {one_line(changed.name)} is at v{changed.version}: its next runs use it."
     return print_done(changed, said)
+
+
+def _tools_of(template: contract.TemplateOut) -> str:
+    tools = template.definition.get("tools")
+    return str(len(tools)) if isinstance(tools, list) else "0"
 
 
 def _with_prompt(settings: Given, file: Path | None) -> Given:

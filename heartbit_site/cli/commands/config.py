@@ -46,7 +46,8 @@ CONFIG = common.option("--config -C FILE", "Another way to give FILE.", None)
 TARGET = common.argument("FILE", "Write to this file; - is standard output.", "-")
 PRUNE = common.flag(
     "--prune",
-    "Stop the agents, pause the schedules and disable the MCP servers that the file does not name.",
+    "Stop the agents, pause the schedules and disable the MCP servers, webhooks and channels that "
+    "the file does not name.",
 )
 DRY_RUN = common.flag("--dry-run", "Show what an import would change, and change nothing.")
 FORCE = common.flag("--force", "Replace a file that is there.")
@@ -74,6 +75,10 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
                 "entry": configuration.entry,
                 "schedules": [schedule.name for schedule in configuration.schedules],
                 "mcp_servers": [server.name for server in configuration.mcp_servers],
+                **{
+                    section: [one.name for one in found]
+                    for section, found in configuration.parts.items()
+                },
                 "notes": notes,
             }
         )
@@ -83,6 +88,11 @@ def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
         rows += [(agent.name, _described(agent)) for agent in configuration.everyone]
         rows += [(one.name, f"schedule of {one.agent}") for one in configuration.schedules]
         rows += [(one.name, f"MCP server {one.url or one.command}") for one in servers]
+        rows += [
+            (one.name, section[:-1].replace("_", " "))
+            for section, found in configuration.parts.items()
+            for one in found
+        ]
         width = max((len(name) for name, value in rows if value), default=0) + 1
         print_facts(f"{path} is in order.", rows, width=width)
         for sentence in notes:
@@ -99,7 +109,7 @@ def import_(
     dry_run: bool = DRY_RUN,
     yes: bool = common.YES,
 ) -> int:
-    """Make the agents, MCP servers and schedules of a workspace what a file says.
+    """Make the agents, schedules and other definitions of a workspace what a file says.
 
     At a terminal it asks first if it removes something: tools, team members, settings.
     """
@@ -133,7 +143,7 @@ def _workspace() -> Workspace:
 
 @app.command(cls=RemoteCommand)
 def export(file: Path = TARGET, *, force: bool = FORCE) -> int:
-    """Write the agents, MCP servers and schedules of a workspace as a file."""
+    """Write the agents, schedules and other definitions of a workspace as a file."""
     text = call(contract.EXPORT_CONFIGURATION).toml
     if file == STANDARD_OUTPUT:
         write_exactly(text)  # the terminal's encoding must not change a prompt
@@ -170,6 +180,8 @@ def _print_changes(changes: contract.ChangesOut) -> None:
         ("changed MCP servers", changes.mcp_servers.updated),
         ("same MCP servers", changes.mcp_servers.unchanged),
         ("disabled MCP servers", changes.mcp_servers.disabled),
+        *_part_rows(changes),
+        ("memory settings", changes.memory),
         ("default model", (changes.default_model,) if changes.default_model else ()),
         *(("removes", (sentence,)) for sentence in changes.losses),
     ]
@@ -178,6 +190,19 @@ def _print_changes(changes: contract.ChangesOut) -> None:
     write("\n".join(lines or ["The file says nothing to import."]))
     for sentence in changes.notes:
         note(sentence)
+
+
+def _part_rows(changes: contract.ChangesOut) -> list[tuple[str, Sequence[str]]]:
+    return [
+        (f"{title} {section.replace('_', ' ')}", names)
+        for section, found in changes.parts.items()
+        for title, names in (
+            ("new", found.created),
+            ("changed", _with_fields(found.updated, found.fields)),
+            ("same", found.unchanged),
+            ("disabled", found.disabled),
+        )
+    ]
 
 
 def _with_fields(names: Sequence[str], fields: Mapping[str, Sequence[str]]) -> list[str]:

@@ -34,6 +34,12 @@ class TargetOptions:
         [],
     )
 
+    drive: list[str] = common.option(
+        "--deliver-drive FILE",
+        "Write each result to this file of the drive, such as reports/{date}.md; may be repeated.",
+        [],
+    )
+
     def given(self, backend: Backend) -> dict[str, Any]:
         """Return the targets as the setting `deliver` of a body, if there are any.
 
@@ -44,6 +50,7 @@ class TargetOptions:
             *([{"kind": "email", "to": self.email}] if self.email else []),
             *({"kind": "webhook", "endpoint": _webhook(backend, one)} for one in self.webhook),
             *({"kind": "artifact", "name": name} for name in self.artifact),
+            *({"kind": "drive", "file": name} for name in self.drive),
         ]
         return {"deliver": targets} if targets else {}
 

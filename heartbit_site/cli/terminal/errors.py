@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import sys
 import traceback
 from collections import defaultdict
@@ -28,7 +29,7 @@ from heartbit_site.base.database_faults import is_away
 from heartbit_site.base.errors import ConfigurationError, HeartbitError, Remedy
 from heartbit_site.base.log_output import log_to_stderr
 from heartbit_site.base.terminal_text import clean
-from heartbit_site.cli.terminal.output import one_line
+from heartbit_site.cli.terminal.output import note, one_line
 from heartbit_site.embedded.errors import EmbeddedError
 
 if TYPE_CHECKING:
@@ -119,11 +120,15 @@ def on_defect(kind: type[BaseException], error: BaseException, _: TracebackType 
 def set_up_logging(*, debug: bool) -> None:
     """Send logs to stderr only if asked (--debug, HEARTBIT_LOG=info): it is for people.
 
+    RUST_LOG, which the Rust original read, is answered with what replaced it.
+
     Raises:
         ConfigurationError: HEARTBIT_LOG names no level.
     """
     level = "DEBUG" if debug else variables.LOG.read().upper()
     if not level:
+        if os.environ.get("RUST_LOG"):
+            note("RUST_LOG is not read: HEARTBIT_LOG replaced it (debug, info, warning or error).")
         logging.getLogger().addHandler(logging.NullHandler())
         return
     log_to_stderr(level, "%(asctime)s %(levelname)-7s %(name)s: %(message)s")

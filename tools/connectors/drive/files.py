@@ -23,6 +23,10 @@ class DriveError(HeartbitError):
     """A file cannot be listed, read or written."""
 
 
+class NameTakenError(DriveError):
+    """A file of the name exists with different content."""
+
+
 class FileMissingError(DriveError, NotFoundError):
     """The drive has no file of that name."""
 
@@ -116,6 +120,8 @@ def missing(name: str) -> DriveError:
     return FileMissingError(f"There is no file {name!r}: list_files shows the existing files.")
 
 
-def exists(name: str) -> DriveError:
+def exists(name: str) -> NameTakenError:
     """Return the error for a file that exists with different content."""
-    return DriveError(f"{name} exists with different content: choose another name, or set replace.")
+    return NameTakenError(
+        f"{name} exists with different content: choose another name, or set replace."
+    )
