@@ -85,7 +85,9 @@ class Issuer:
         return self._metadata
 
     async def _key_of(self, name: str) -> jwt.PyJWK:
-        await self._refresh(lambda: name not in self._keys)
+        await self._refresh(lambda: not self._keys or (name != "" and name not in self._keys))
+        if not name and len(self._keys) == 1:  # OpenID Connect Core, 10.1: then it needs no id
+            return next(iter(self._keys.values()))
         if name not in self._keys:
             if self._problem:
                 raise IssuerError(self._problem)
@@ -125,7 +127,7 @@ class Issuer:
             raise IssuerError(
                 f"The keys of {self._name} cannot be read: {error}. Try again in a moment."
             ) from error
-        return document, {one.key_id: one for one in found.keys if one.key_id}
+        return document, {one.key_id or "": one for one in found.keys}
 
 
 async def _json(http: httpx.AsyncClient, place: str) -> dict[str, Any]:

@@ -57,10 +57,8 @@ class Provider:
             return response
         found = json.loads(response.get_data())
         claims = jwt.decode(found["id_token"], options={"verify_signature": False})
-        header = jwt.get_unverified_header(found["id_token"])
         key = flask.g.oidc_provider_mock_storage.jwk.as_dict(is_private=True)
         algorithm, signer = self.bend(claims) or ("RS256", jwt.PyJWK(key, "RS256").key)
-        headers = {"kid": header["kid"]}
-        found["id_token"] = jwt.encode(claims, signer, algorithm, headers)
+        found["id_token"] = jwt.encode(claims, signer, algorithm)
         response.set_data(json.dumps(found))
         return response

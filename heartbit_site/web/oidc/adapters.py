@@ -34,7 +34,7 @@ def nonce_of(state_id: str) -> str:
     return salted_hmac("heartbit.oidc.nonce", state_id, algorithm="sha256").hexdigest()
 
 
-class IssuerAdapter(OpenIDConnectOAuth2Adapter):
+class IssuerAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
     """The protocol, with an issuer that the settings fix and an ID token that is checked."""
 
     @property
@@ -81,7 +81,7 @@ class IssuerAdapter(OpenIDConnectOAuth2Adapter):
         return found
 
 
-class SignInAdapter(DefaultSocialAccountAdapter):
+class SignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     """Heartbit's answers to allauth's questions (``SOCIALACCOUNT_ADAPTER``)."""
 
     def get_requests_session(self) -> GuardedSession:

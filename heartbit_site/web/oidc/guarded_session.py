@@ -75,6 +75,9 @@ class GuardedSession:
         sent = {"Accept": "application/json", **(headers or {})}
         try:
             found = aio.run(_send(method, url, params=params, data=data, headers=sent, auth=basic))
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            raise IssuerError(f"The issuer refuses the sign-in with status {status}.") from error
         except (
             httpx.HTTPError,
             BlockedAddressError,
