@@ -29,6 +29,10 @@ handler500 = errors.server_error
 sign_in = []
 if settings.HEARTBIT_OIDC_ISSUER:  # the extra `oidc` is installed
     oidc: Any = import_module("heartbit_site.web.oidc.views")
+    # allauth's own pages could name further issuers, and show tokens.
+    admin.site.unregister(
+        [model for model in admin.site._registry if model.__module__.startswith("allauth.")]
+    )
     sign_in = [
         path("login/oidc/", oidc.start, name="oidc-start"),
         path("login/oidc/callback/", oidc.come_back, name="oidc-callback"),

@@ -208,6 +208,16 @@ def test_only_superusers_have_passwords(site: Site) -> None:
             assert answer.status_code == status, path
 
 
+def test_the_admin_offers_no_rows_of_allauth(site: Site) -> None:
+    chief = person(password="one-right-word", operator=True)
+    browser = site.browser()
+    form = {"username": chief.username, "password": "one-right-word"}
+    browser.post("/login/", data={**form, "csrfmiddlewaretoken": csrf(browser, "/login/")})
+    assert browser.get("/admin/auth/user/").status_code == 200
+    for page in ("socialaccount/socialapp", "socialaccount/socialtoken", "account/emailaddress"):
+        assert browser.get(f"/admin/{page}/").status_code == 404, page
+
+
 def _expired(claims: dict[str, Any]) -> None:
     claims.update(exp=time.time() - 120, iat=time.time() - 500)
 
