@@ -154,9 +154,14 @@ def test_every_variable_is_tried() -> None:
     assert {variable.name for variable in variables.VARIABLES} == VALUES.keys()
 
 
+#: What a sign-in at an issuer needs beside one of its variables.
+_CLIENT = {"HEARTBIT_OIDC_ISSUER": "https://x.example", "HEARTBIT_OIDC_CLIENT_ID": "x"}
+
+
 @pytest.mark.parametrize(("name", "value"), GOOD)
 def test_what_a_variable_takes(name: str, value: str) -> None:
-    assert environment.problems({name: value}) == []
+    beside = _CLIENT if "_OIDC_" in name else {}
+    assert environment.problems({**beside, name: value}) == []
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

@@ -39,7 +39,7 @@ class IssuerAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
 
     @property
     def openid_config(self) -> Mapping[str, Any]:
-        """What the issuer publishes about itself.
+        """Metadata that the issuer publishes about itself.
 
         Raises:
             IssuerError: It cannot be read.
@@ -108,7 +108,7 @@ class SignInAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """Sign the person in, which ends allauth's part.
 
         Raises:
-            ImmediateHttpResponse: The person is signed in, and goes on to their page.
+            ImmediateHttpResponse: The person is signed in, and redirected to their page.
             SignInRefusedError: The person may not sign in.
         """
         account = sociallogin.account

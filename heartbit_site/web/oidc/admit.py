@@ -126,4 +126,6 @@ def _give(user: User, roles: dict[str, str]) -> None:
             elif Membership.objects.filter(workspace=workspace, user=user).exists():
                 remove_member(workspace, user, by=BY)
         except LastAdminError as error:
-            raise SignInRefusedError(f"Your groups take your role away, but: {error}") from error
+            raise SignInRefusedError(
+                f"Your groups no longer give your role, but {error}"
+            ) from error

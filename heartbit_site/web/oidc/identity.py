@@ -1,4 +1,4 @@
-"""What an issuer says about a person, as far as Heartbit reads it."""
+"""Claims of an issuer about a person, as far as Heartbit reads them."""
 
 from __future__ import annotations
 
