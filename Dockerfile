@@ -7,7 +7,7 @@ WORKDIR /app
 RUN python -m venv /opt/venv
 COPY requirements.lock ./
 RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation --require-hashes -r requirements.lock
-COPY pyproject.toml README.md LICENSE manage.py ./
+COPY pyproject.toml README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE manage.py ./
 COPY heartbit_site heartbit_site
 COPY agents agents
 COPY tools tools
@@ -17,6 +17,9 @@ COPY templates templates
 # Editable: the packages, and the templates beside them, are used where they lie, and compiled there.
 RUN /opt/venv/bin/python -m pip install --no-deps --no-build-isolation -e . \
     && /opt/venv/bin/python -m compileall -q heartbit_site agents tools memory scheduling
+# What web serves at /docs/; its sources are needed no longer.
+COPY docs docs
+RUN /opt/venv/bin/python -m heartbit_site.documents.build && rm -r docs
 # No service is asked: the addresses only keep the settings from looking for embedded ones.
 RUN HEARTBIT_STATE_DIR=/tmp/state HEARTBIT_SECRET_KEY=build \
     DATABASE_URL=postgresql://build/build REDIS_URL=redis://build \

@@ -29,7 +29,7 @@ AUDITS := tests/web/figures.py tests/web/test_admin_pages_agents.py tests/web/te
 	tests/web/test_schemathesis.py tests/tools/sandbox/test_battery.py tests/security \
 	tests/chaos/test_parsers.py tests/chaos/test_replay.py tests/chaos/test_frozen_valkey.py \
 	tests/config/test_positions.py tests/cli/test_environment.py tests/admin/test_untouched_forms.py \
-	tests/docs/test_played.py tests/patterns tests/base/test_linear.py
+	tests/docs/test_played.py tests/web/test_documents.py tests/patterns tests/base/test_linear.py
 # Tests that read the sources and start nothing but a database.
 SOURCES := tests/architecture
 
@@ -38,7 +38,7 @@ SYSTEM := sh tests/system_packages.sh
 OR_ELSEWHERE := || test $$? = 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test collect rigs audits readme durations check wheel format lock chaos bench evals shots figures security supply advisories interop mutants
+.PHONY: help setup demo test collect rigs audits docs reference durations check wheel format lock chaos bench evals shots figures security supply advisories interop mutants
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -63,8 +63,11 @@ audits: $(STAMP) ## Run the tests that try everything of a kind: pages, routes, 
 	@$(SYSTEM) "tests of web pages" chromium-headless-shell $(OR_ELSEWHERE)
 	$(BIN)/python -m $(RUNNER) $(PARALLEL) $(AUDITS) $(ARGS)
 
-readme: $(STAMP) ## Write the README's table of environment variables from their list
-	@$(BIN)/python -m tests.readme
+reference: $(STAMP) ## Write the pages of docs/reference from the code
+	@$(BIN)/python -m tests.reference
+
+docs: $(STAMP) ## Build the documentation site, which the web process serves at /docs/
+	@$(BIN)/python -m heartbit_site.documents.build
 
 durations: $(STAMP) ## Run the tests and store how long each file takes, for the order of make test
 	$(BIN)/python -m pytest $(PARALLEL) --store-durations

@@ -11,6 +11,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import include, path
 
 from heartbit_site.api import mount
+from heartbit_site.documents.pages import documents
 from heartbit_site.doors.a2a import urls as a2a
 from heartbit_site.doors.agui import door as agui
 from heartbit_site.doors.openai import urls as openai
@@ -46,6 +47,8 @@ urlpatterns = [
     path("password/", password.forgotten, name="password-forgotten"),
     path("password/<uidb64>/<token>/", password.NewPassword.as_view(), name="password-new"),
     path("metrics", metrics),
+    path("docs/", documents, {"name": ""}, name="documents"),
+    path("docs/<path:name>", documents),
     path("approve/<str:token>/", approve_link, name="approve-link"),
     path(CALLBACK.removeprefix("/"), connect.come_back, name="oauth-callback"),
     path(DOCUMENT.removeprefix("/"), connect.client_document, name="oauth-client"),

@@ -42,7 +42,7 @@ class InvalidStateError(HeartbitError):
 
 @dataclass(frozen=True, slots=True)
 class StatePlace:
-    """Where entries are: of an agent, of a conversation, or, with neither, of the workspace."""
+    """Place of entries: an agent, a conversation, or, with neither, the workspace."""
 
     workspace: Workspace
     agent: str = ""
@@ -92,7 +92,7 @@ def set_state(
         place: Where.
         key: 1 to 200 characters.
         value: JSON of at most 20,000 characters.
-        by: The author; of a run, the person for whom it works.
+        by: The author; a run names the person behind it.
         ttl_seconds: Time until it is no longer found; None: it stays.
         run_id: The run whose tool writes it; None: the audit gets an entry, without key and value.
 

@@ -19,7 +19,7 @@ class StateEntry(models.Model):
     Attributes:
         agent: Name of the agent whose runs share it; empty: of another scope.
         conversation: Conversation whose runs share it; null: of another scope.
-        user: The person for whom its last writer worked, whose erasure deletes it; null: no one.
+        user: The person behind its last writer, whose erasure deletes it; null: no one.
         author: Name of the agent, person or program that wrote it last.
         run_id: The run that wrote it last; null: a person or a program did.
         expires_at: Time from which it is no longer found; null: never.

@@ -45,7 +45,7 @@ class WaitQuestion:
     scope: str = "approvals:decide"
 
     def is_for(self, access: Access, groups: Collection[str]) -> bool:
-        """Return True if somebody in these groups may answer."""
+        """Return True if a person in these groups may answer."""
         is_theirs = self.person in ("", access.name) and (not self.group or self.group in groups)
         return is_theirs and access.allows(self.scope)
 

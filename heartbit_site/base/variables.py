@@ -7,7 +7,7 @@ Usage::
 
 Every reader uses this list, and every process checks the whole of it before it starts
 (`heartbit_site.environment.read`), so that a mistake is one sentence and never a late traceback.
-To add a variable, add one entry here; `make readme` writes the table of README.md from the list.
+To add a variable, add one entry here; `make reference` writes docs/reference/settings.md from it.
 A variable that is empty, or holds only white space, counts as unset.
 """
 

@@ -60,7 +60,7 @@ class ItemsIn(Body):
 
 
 class WrittenItemsOut(View):
-    """What became of items."""
+    """Result of writing items."""
 
     created: int = Field(description="Number of new items.")
     replaced: int = Field(description="Number of items whose keys were known.")
@@ -84,7 +84,8 @@ class CollectionSearchIn(Body):
     query: Word = Field("", description="Words, or a question.")
     vector: Vector = Field(default_factory=list, description="For a collection with dimensions.")
     metadata: Metadata = Field(
-        default_factory=dict, description="What the metadata of each hit has to contain."
+        default_factory=dict,
+        description="Entries that the metadata of each hit has to contain.",
     )
     limit: int = Field(10, ge=1, le=100, description="Maximum number of hits.")
 

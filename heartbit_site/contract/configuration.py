@@ -11,8 +11,8 @@ from heartbit_site.contract.model import Body
 from heartbit_site.contract.operation import READ_AGENTS, Needs, Noun
 
 Toml = Annotated[str, Field(max_length=1_000_000)]
-#: As ``heartbit_site.config.apply.SCOPES`` has them.
-IMPORT = Needs(("workspace:manage", "agents:write", "runs:write"))
+#: Of ``heartbit_site.config.apply.SCOPES``, which the import itself checks whole.
+IMPORT = Needs(("workspace:manage", "agents:write"))
 
 
 class ConfigurationOut(View):

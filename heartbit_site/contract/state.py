@@ -30,7 +30,7 @@ class StateRowOut(View):
     person: str | None = Field(
         None,
         validation_alias=AliasPath("user", "username"),
-        description="Person for whom it was written, whose erasure deletes it.",
+        description="Person behind its last writer, whose erasure deletes it.",
     )
     updated_at: Time
     expires_at: Time | None = Field(description="Time at which it is deleted; null: never.")
@@ -49,7 +49,7 @@ class StateOut(Page):
 
 
 class StateExistsOut(View):
-    """Whether a key has a value."""
+    """Answer to the question whether a key has a value."""
 
     exists: bool
 

@@ -1,4 +1,4 @@
-"""What outlives runs, for programs: the state store and vector collections.
+"""The state store and vector collections, for programs: data that outlives runs.
 
 Its methods block for a moment; async code calls them with ``asyncio.to_thread``.
 """

@@ -1,8 +1,12 @@
-"""Builds the assets of the pages when Heartbit is installed, or its wheel is made."""
+"""Builds the assets of the pages when Heartbit is installed, or its wheel is made.
+
+The wheel carries the documentation too; in a checkout `make docs` builds it.
+"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
@@ -16,7 +20,12 @@ class AssetsHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Build them; the wheel takes them along."""
         sys.path.insert(0, self.root)
-        from heartbit_site.shell.assets import DIST, build  # noqa: PLC0415  known from here on
+        from heartbit_site.documents import build as site  # noqa: PLC0415  known from here on
+        from heartbit_site.shell import assets  # noqa: PLC0415
 
-        build()
-        build_data["artifacts"].append(f"/{DIST.relative_to(self.root).as_posix()}/**")
+        assets.build()
+        build_data["artifacts"].append(f"/{assets.DIST.relative_to(self.root).as_posix()}/**")
+        if version != "editable":
+            site.build(Path(self.root))
+            inside = site.INSTALLED.relative_to(self.root).as_posix()
+            build_data["force_include"][str(site.SITE)] = inside

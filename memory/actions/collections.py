@@ -115,7 +115,7 @@ def delete_collection(collection: Collection, *, by: Actor) -> None:
 
 @transaction.atomic
 def upsert_items(collection: Collection, items: Sequence[NewItem], *, by: Actor) -> int:
-    """Write items, those of known keys anew; return the number of new ones.
+    """Write items, and replace those of known keys; return the number of new ones.
 
     A text without a given vector is embedded by a worker, and found by its words until then.
 

@@ -36,8 +36,12 @@ EXTRAS = {
 }
 
 
-#: What makes the assets when Heartbit is installed: required by the build, not by what runs.
-BUILD = tuple(f"heartbit_site/shell/{name}.py" for name in ("assets", "fonts", "hatch_hook"))
+#: What makes assets and documentation when Heartbit is installed: required by the build, not by
+#: what runs.
+BUILD = (
+    *(f"heartbit_site/shell/{name}.py" for name in ("assets", "fonts", "hatch_hook")),
+    "heartbit_site/documents/build.py",
+)
 
 
 def declared(extra: str = "") -> set[str]:

@@ -9,12 +9,10 @@ import pytest
 
 from agents.choices import RunStatus
 from agents.journal.events import EVENTS
-from agents.llm.providers import PROVIDERS
 from agents.runs.transitions import allowed_transitions
 from heartbit_site.base.variables import VARIABLES
 from heartbit_site.cli.main import COMMANDS
 from heartbit_site.web_server.bodies import HELD_BYTES
-from tests.readme import with_table
 from tests.web.matrix_table import ROUTES
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +60,13 @@ def test_every_arrow_is_explained() -> None:
     assert sorted(letters) == sorted(letter for letter, *_ in ROW.findall(LIFECYCLE))
 
 
+def test_the_picture_of_the_site_has_every_state_and_letter() -> None:
+    words = set(
+        re.findall(r">([a-z]+)</text>", (ROOT / "docs/images/run-lifecycle.svg").read_text())
+    )
+    assert words == {letter for letter, *_ in ROW.findall(LIFECYCLE)} | set(RunStatus.values)
+
+
 def test_every_status_is_drawn() -> None:
     drawn = {end for source, target, _ in ARROW.findall(LIFECYCLE) for end in (source, target)}
     assert drawn == set(RunStatus.values)
@@ -94,25 +99,11 @@ def test_the_readmes_first_commands_are_the_demo_and_the_tests() -> None:
     assert "\ntest:" in targets
 
 
-def test_the_readme_lists_every_variable_and_no_other_with_its_default() -> None:
-    assert with_table(README) == README, "run `make readme`"
-    for variable in VARIABLES:
-        assert README.count(f"\n| `{variable.name}` | ") == 1
-
-
 def test_no_variable_is_read_beside_the_table() -> None:
     """Whoever needs one asks `heartbit_site.base.variables`, which checks what it says."""
     names = "|".join(variable.name for variable in VARIABLES)
     beside = re.compile(rf"""environ(?:\.get\(|\[)\s*["'](?:{names}|HEARTBIT_\w+)["']\]?(?! =)""")
     assert beside.findall(code()) == []
-
-
-def test_the_readme_lists_every_provider_with_its_key_and_model() -> None:
-    for name, provider in PROVIDERS.items():
-        assert f"`{name}`" in README
-        assert f"`{name.upper()}_BASE_URL`" in README
-        assert provider.key_env in README
-        assert name in ("ollama", "compatible") or provider.default_model in README
 
 
 def test_the_readme_names_commands_that_exist() -> None:

@@ -101,7 +101,7 @@ def test_given_the_same_file_again_then_nothing_changes(
     [
         ('"You read."', '"You read a lot."', ("reader",)),
         ("max_turns = 4", "max_turns = 5", ("orchestrator", "reader", "writer")),
-        ("max_turns = 4", 'max_turns = 4\nteam = ["writer"]', ("orchestrator", "reader")),
+        ("max_turns = 4", 'max_turns = 4\nteam = ["writer"]', ("orchestrator",)),
         ('"http_get", ', "", ("reader",)),
         ('"http_get"', '"current_time"', ("reader",)),
         ("{ n = 1 }", "{ n = true }", ("reader",)),
@@ -212,7 +212,8 @@ def test_given_a_file_that_leaves_things_out_then_the_import_says_what_it_remove
     assert changes.losses == (
         "orchestrator: system_prompt reset to its default, delegation_timeout_seconds reset to its "
         "default, team without researcher and writer",
-        "analyst: tools without current_time, calculate.approval reset to its default",
+        "analyst: tools without blackboard_list and blackboard_read and blackboard_write and "
+        "current_time, calculate.approval reset to its default",
     )
     assert changes.fields["orchestrator"] == (
         *("system_prompt", "delegation_timeout_seconds", "team"),
@@ -248,7 +249,7 @@ def test_given_a_group_that_does_not_exist_then_neither_import_nor_run_takes_it(
     for accept in (import_config, ephemeral_agent):
         with pytest.raises(InvalidSettingError) as refused:
             accept(workspace, configuration)
-        assert refused.value.path == ("tools", 3, setting)
+        assert refused.value.path == ("tools", 0, setting)
         assert "http_get" in str(refused.value)
         assert not Agent.objects.filter(workspace=workspace).exists()
 

@@ -89,15 +89,17 @@ def test_only_the_web_page_is_reachable_and_only_from_this_host() -> None:
     assert published == {"web": ["127.0.0.1:8000:8000"]}
 
 
-@pytest.mark.parametrize("document", ["README.md", "deploy/env.example"])
-def test_every_variable_is_documented(document: str) -> None:
-    text = (ROOT / document).read_text()
+@pytest.mark.parametrize(
+    "documents", [("docs/reference/settings.md", "docs/guides/fleet.md"), ("deploy/env.example",)]
+)
+def test_every_variable_is_documented(documents: tuple[str, ...]) -> None:
+    text = "".join((ROOT / document).read_text() for document in documents)
     for name in {name for name, _ in VARIABLE.findall(TEXT)}:
-        assert name in text, f"{document} does not mention {name}"
+        assert name in text, f"{documents} do not mention {name}"
 
 
 def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
-    documented = (ROOT / "README.md").read_text()
+    documented = (ROOT / "docs/reference/settings.md").read_text()
     for name in SERVICES["web"]["environment"]:
         assert f"`{name}`" in documented, name
 

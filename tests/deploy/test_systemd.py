@@ -168,10 +168,10 @@ def test_a_worker_may_drain_before_it_is_killed() -> None:
     assert seconds > settings.HEARTBIT_DRAIN_SECONDS
 
 
-def test_the_example_names_settings_that_the_readme_knows() -> None:
-    readme = (ROOT / "README.md").read_text()
+def test_the_example_names_settings_that_the_reference_knows() -> None:
+    known = (ROOT / "docs/reference/settings.md").read_text()
     for name in re.findall(r"^(HEARTBIT_\w+|\w+_(?:KEY|URL))=", EXAMPLE, re.MULTILINE):
-        assert f"`{name}`" in readme, name
+        assert f"`{name}`" in known, name
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs Debian's systemd")

@@ -346,7 +346,9 @@ def test_every_route_has_a_row() -> None:
 def test_every_page_has_a_row() -> None:
     assert {str(entry.pattern) for entry in page_patterns} == {page.path for page in table.PAGES}
     top = [str(entry.pattern) for entry in get_resolver().url_patterns]
-    known = {*table.ALONE, "w/<slug:workspace>/", "admin/", "api/v1/", "^api(?:/|$)"}
+    documents = {"docs/", "docs/<path:name>"}  # for everybody: tests/web/test_documents.py
+    places = {"w/<slug:workspace>/", "admin/", "api/v1/", "^api(?:/|$)"}
+    known = {*table.ALONE, *documents, *places}
     assert set(top) - known == set(OF_PROGRAMS)
 
 

@@ -62,6 +62,7 @@ def _play(environment: Environment) -> None:
             files = [*pages.visit("/login/"), *pages.visit("/"), *pages.visit("/admin/")]
             kinds = {kind for _, kind in files}
             _check({"text/css", "text/javascript"} <= kinds, f"only {sorted(kinds)} were served")
+            _check("# Web pages" in pages.read("/docs/howto/web.md"), "no documentation")
         with _step("had a run answered by the local model"):
             task = ("submit", "--watch", "--agent", "writer", "Why is the sky blue?")
             _check(bool(environment.heartbit(*task, seconds=ANSWER_SECONDS).strip()), "no answer")

@@ -45,6 +45,10 @@ class Pages:
             raise AssertionError(f"{page.url} names no static file")
         return [(file, self._get(file).headers["Content-Type"].partition(";")[0]) for file in files]
 
+    def read(self, path: str) -> str:
+        """Fetch a text."""
+        return self._get(path).text
+
     def _get(self, path: str) -> httpx.Response:
         answer = self._client.get(path)
         if answer.status_code != 200 or not answer.content:

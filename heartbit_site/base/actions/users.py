@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from axes.utils import reset
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
@@ -37,6 +36,9 @@ def set_password(name: str, password: str, *, by: Actor) -> User:
         PasswordError: The password is too weak.
         ForbiddenError: It is another person's, and the author does not manage the installation.
     """
+    # Commands that only read run without the app of lockouts.
+    from axes.utils import reset  # noqa: PLC0415
+
     user = find_user(name, lock=True)
     if user.pk != by.user_id:
         require(by, "fleet:manage", workspace_id=None)

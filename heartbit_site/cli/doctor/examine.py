@@ -121,7 +121,9 @@ def check_unknown_variables() -> list[Check]:
         near = difflib.get_close_matches(name, known, n=1)
         fix = f"Did you mean {near[0]}? " if near else ""
         detail = f"{name} is no variable of Heartbit: it has no effect"
-        found.append(Check("environment", "warn", detail, f"{fix}README.md lists all variables."))
+        found.append(
+            Check("environment", "warn", detail, f"{fix}docs/reference/settings.md lists all.")
+        )
     return found
 
 

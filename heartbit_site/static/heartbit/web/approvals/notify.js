@@ -59,8 +59,7 @@ export async function tell(count) {
 
 /** Return the registration of the service worker, which runs by then: phones notify through one alone. */
 async function registered() {
-  const found = await navigator.serviceWorker.register(worker);
-  const coming = found.installing ?? found.waiting;
+  const found = await navigator.serviceWorker.register(worker), coming = found.installing ?? found.waiting;
   if (!found.active) await new Promise((done) => { coming.addEventListener("statechange", () => coming.state === "activated" && done()); });
   return found;
 }

@@ -57,8 +57,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     } catch (error) {
       if (!(error instanceof FormProblem || error instanceof Refusal)) throw error;
       fill(problem, error.message).hidden = false;
-      const isRefused = error.status === 409 && whose; // perhaps not asked: the wait stays open
-      if (error.status === 404 || (error.status === 409 && !isRefused)) onDecided(null, error);
+      if (error.status === 404 || (error.status === 409 && !whose)) onDecided(null, error); // it stays open for those who are asked
     }
   }
 }

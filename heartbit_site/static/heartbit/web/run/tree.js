@@ -183,9 +183,7 @@ export class Tree {
 }
 
 /** Return the places of a row's time, tokens and cost. */
-function figures() {
-  return ["", ".used", ".spent"].map((kind) => el(`span.number.quiet${kind}`));
-}
+const figures = () => ["", ".used", ".spent"].map((kind) => el(`span.number.quiet${kind}`));
 
 /** Return the nodes of workflows that runs were started for, by run. */
 function nodesOf(rows) {
