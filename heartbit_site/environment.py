@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
@@ -67,7 +68,8 @@ def read(environ: Mapping[str, str] | None = None) -> Environment:
 def problems(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return a sentence for each variable that cannot be used."""
     environ = os.environ if environ is None else environ
-    return variables.problems(environ) or _refused_addresses(environ)
+    found = variables.problems(environ) or _refused_addresses(environ)
+    return found or _unready_sign_in(environ)
 
 
 def check(environ: Mapping[str, str] | None = None) -> None:
@@ -151,6 +153,18 @@ def _refused_addresses(environ: Mapping[str, str]) -> list[str]:
                 "that is not valid; correct it, or leave it out."
             )
     return found
+
+
+def _unready_sign_in(environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence for what a sign-in at an issuer lacks."""
+    has_issuer = bool(variables.OIDC_ISSUER.read(environ))
+    if variables.OIDC_ONLY.read(environ) and not has_issuer:
+        return ["HEARTBIT_OIDC_ONLY needs HEARTBIT_OIDC_ISSUER: set it, or unset the switch."]
+    if has_issuer and not variables.OIDC_CLIENT_ID.read(environ):
+        return ["HEARTBIT_OIDC_ISSUER needs HEARTBIT_OIDC_CLIENT_ID: register a client there."]
+    if has_issuer and find_spec("allauth") is None:
+        return ["HEARTBIT_OIDC_ISSUER needs the extra oidc: `pip install 'heartbit[oidc]'`."]
+    return []
 
 
 def _is_accepted(url: str, parse: Callable[[str], None]) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -25,9 +27,22 @@ handler403 = errors.forbidden
 handler404 = errors.not_found
 handler500 = errors.server_error
 
+sign_in = []
+if settings.HEARTBIT_OIDC_ISSUER:  # the extra `oidc` is installed
+    oidc: Any = import_module("heartbit_site.web.oidc.views")
+    # allauth's own pages could name further issuers, and show tokens.
+    admin.site.unregister(
+        [model for model in admin.site._registry if model.__module__.startswith("allauth.")]
+    )
+    sign_in = [
+        path("login/oidc/", oidc.start, name="oidc-start"),
+        path("login/oidc/callback/", oidc.come_back, name="oidc-callback"),
+    ]
+
 urlpatterns = [
     path("", login.home, name="home"),
     path("login/", login.Login.as_view(), name="login"),
+    *sign_in,
     path("logout/", LogoutView.as_view(next_page="login"), name="logout"),
     path("password/", password.forgotten, name="password-forgotten"),
     path("password/<uidb64>/<token>/", password.NewPassword.as_view(), name="password-new"),

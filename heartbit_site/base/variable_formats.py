@@ -6,6 +6,7 @@ Each parses a text without white space around it, or raises ValueError with a re
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 from heartbit_site.base.keyring import parse_keys
 from heartbit_site.base.web_url import split_web_url
 
+#: Of ``heartbit_site.base.models.Role``, which needs the app registry.
+_ROLES: Final = ("viewer", "operator", "editor", "admin")
 _ON: Final = ("1", "true", "yes", "on")
 _OFF: Final = ("0", "false", "no", "off")
 _HOST_NAME: Final = re.compile(r"\*|\.?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\]")
@@ -212,6 +215,19 @@ def programs(value: str) -> dict[str, tuple[str, ...]]:
             )
         found[name] = words
     return found
+
+
+def roles_of_groups(value: str) -> dict[str, dict[str, str]]:
+    """Return the roles that groups give, by group and workspace."""
+    mend = 'write JSON: {"group": {"workspace": "role"}}, with the roles ' + ", ".join(_ROLES)
+    try:
+        found = json.loads(value)
+    except ValueError:
+        raise ValueError(mend) from None
+    given = found.values() if isinstance(found, dict) else [None]
+    if not all(isinstance(one, dict) and set(map(str, one.values())) <= {*_ROLES} for one in given):
+        raise ValueError(mend)
+    return dict(found)
 
 
 def dotted_class(path: str) -> str:

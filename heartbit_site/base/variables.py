@@ -23,6 +23,7 @@ from heartbit_site.base.errors import ConfigurationError
 
 DAY: Final = 86_400.0
 _NOTHING: Final[tuple[str, ...]] = ()
+_NO_ROLES: Final[Mapping[str, Mapping[str, str]]] = {}
 _THIS_MACHINE: Final[tuple[str, ...]] = ("localhost", "127.0.0.1", "[::1]")
 
 DATABASE_URL: Final = text(
@@ -110,6 +111,38 @@ MCP_PERSON_CLAIM: Final = Variable(
     "preferred_username",
     str,
     help="claim of those tokens that is the person's username here",
+)
+OIDC_ISSUER: Final = text(
+    "HEARTBIT_OIDC_ISSUER",
+    formats.web_address,
+    help="OpenID Connect issuer that people sign in at ([sign-in](docs/howto/sign-in.md)); needs "
+    "the extra `oidc`",
+)
+OIDC_CLIENT_ID: Final = text(
+    "HEARTBIT_OIDC_CLIENT_ID", help="Heartbit's client id at that issuer; required with it"
+)
+OIDC_CLIENT_SECRET: Final = text(
+    "HEARTBIT_OIDC_CLIENT_SECRET", help="the client's secret there", secret=True
+)
+OIDC_SCOPES: Final = Variable(
+    "HEARTBIT_OIDC_SCOPES", "openid profile email", str, help="scopes that are asked of the issuer"
+)
+OIDC_GROUPS_CLAIM: Final = Variable(
+    "HEARTBIT_OIDC_GROUPS_CLAIM", "groups", str, help="claim that lists a person's groups"
+)
+OIDC_ROLES: Final = Variable(
+    "HEARTBIT_OIDC_ROLES",
+    _NO_ROLES,
+    formats.roles_of_groups,
+    help='roles that groups give, as JSON: `{"engineers": {"default": "editor"}}`',
+)
+OIDC_LINK_EMAIL: Final = switch(
+    "HEARTBIT_OIDC_LINK_EMAIL",
+    help="`1` lets an e-mail address that the issuer has verified open the account that has it; "
+    "never an administrator's",
+)
+OIDC_ONLY: Final = switch(
+    "HEARTBIT_OIDC_ONLY", help="`1` leaves passwords to superusers; all others sign in there"
 )
 TRUSTED_PROXIES: Final = Variable(
     "HEARTBIT_TRUSTED_PROXIES",

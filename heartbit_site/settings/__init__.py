@@ -10,6 +10,16 @@ from csp import constants as csp
 from heartbit_site import environment
 from heartbit_site.base import installation, variables
 from heartbit_site.keys import encryption_keys, secret_key
+from heartbit_site.settings import sign_in
+from heartbit_site.settings.sign_in import (
+    HEARTBIT_OIDC_GROUPS_CLAIM as HEARTBIT_OIDC_GROUPS_CLAIM,
+)
+from heartbit_site.settings.sign_in import HEARTBIT_OIDC_ISSUER as HEARTBIT_OIDC_ISSUER
+from heartbit_site.settings.sign_in import HEARTBIT_OIDC_LINK_EMAIL as HEARTBIT_OIDC_LINK_EMAIL
+from heartbit_site.settings.sign_in import HEARTBIT_OIDC_ONLY as HEARTBIT_OIDC_ONLY
+from heartbit_site.settings.sign_in import HEARTBIT_OIDC_ROLES as HEARTBIT_OIDC_ROLES
+from heartbit_site.settings.sign_in import SOCIALACCOUNT_ADAPTER as SOCIALACCOUNT_ADAPTER
+from heartbit_site.settings.sign_in import SOCIALACCOUNT_PROVIDERS as SOCIALACCOUNT_PROVIDERS
 from heartbit_site.settings.theme import UNFOLD as UNFOLD  # a setting, used by its name
 
 BASE_DIR = installation.PACKAGE.parent
@@ -42,7 +52,7 @@ INSTALLED_APPS = [
     "agents",
     "scheduling",
 ]
-INSTALLED_APPS += variables.EXTRA_APPS.read()
+INSTALLED_APPS += [*sign_in.APPS, *variables.EXTRA_APPS.read()]
 #: Apps of a command that only reads their tables (``heartbit_site.extra_apps``): it imports no
 #: admin and no Celery.
 HEARTBIT_READING_APPS = [
@@ -67,11 +77,13 @@ MIDDLEWARE = [
     "heartbit_site.csp.AdminPolicy",
     "heartbit_site.shell.zone.ReadersZone",
     "heartbit_site.shell.live.LiveRegions",
+    *sign_in.MIDDLEWARE,
     "axes.middleware.AxesMiddleware",  # last: it answers requests of a locked-out user
 ]
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first: it refuses a locked-out user
-    "django.contrib.auth.backends.ModelBackend",
+    sign_in.PASSWORDS,
+    *sign_in.BACKENDS,
 ]
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ipaddress import IPv6Network
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse
@@ -21,6 +23,12 @@ class Login(LoginView):
 
     template_name = "web/login.html"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Add the host of the issuer that people sign in at, if there is one."""
+        issuer = urlsplit(settings.HEARTBIT_OIDC_ISSUER).netloc
+        only = settings.HEARTBIT_OIDC_ONLY
+        return super().get_context_data(issuer=issuer, only_issuer=only, **context)
 
 
 def locked_out(

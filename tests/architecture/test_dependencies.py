@@ -26,6 +26,7 @@ UNNAMED = {
 EXTRAS = {
     "docker": "tools/sandbox/docker.py",
     "node": "tools/sandbox/languages.py",
+    "oidc": "heartbit_site/web/oidc",
     "pages": "heartbit_site/base/pages_script.py",
     "providers": "agents/llm/bridge",
     "local": "heartbit_site/embedded/local_model_server.py",

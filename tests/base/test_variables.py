@@ -116,6 +116,17 @@ VALUES: dict[str, Values] = {
     "HEARTBIT_AGUI_ORIGINS": (["https://app.example, http://127.0.0.1:3000"], ["app", "ftp://x"]),
     "HEARTBIT_MCP_ISSUER": (["https://login.example/realms/x"], ["login.example", "ftp://x"]),
     "HEARTBIT_MCP_PERSON_CLAIM": ANY_TEXT,
+    "HEARTBIT_OIDC_ISSUER": (["https://login.example/realms/x"], ["login.example", "ftp://x"]),
+    "HEARTBIT_OIDC_CLIENT_ID": ANY_TEXT,
+    "HEARTBIT_OIDC_CLIENT_SECRET": ANY_TEXT,
+    "HEARTBIT_OIDC_SCOPES": ANY_TEXT,
+    "HEARTBIT_OIDC_GROUPS_CLAIM": ANY_TEXT,
+    "HEARTBIT_OIDC_ROLES": (
+        ['{"ops": {"acme": "admin", "x": "viewer"}}', "{}"],
+        ["ops", "[]", '{"ops": "admin"}', '{"ops": {"acme": "owner"}}', '{"ops": {"acme": 1}}'],
+    ),
+    "HEARTBIT_OIDC_LINK_EMAIL": FLAG,
+    "HEARTBIT_OIDC_ONLY": FLAG,
     "HEARTBIT_LOG_FORMAT": (["text", "JSON"], ["xml"]),
     "HEARTBIT_LOG": (["info", "DEBUG"], ["loud"]),
     "HEARTBIT_DEBUG": FLAG,
@@ -144,9 +155,14 @@ def test_every_variable_is_tried() -> None:
     assert {variable.name for variable in variables.VARIABLES} == VALUES.keys()
 
 
+#: What a sign-in at an issuer needs beside one of its variables.
+_CLIENT = {"HEARTBIT_OIDC_ISSUER": "https://x.example", "HEARTBIT_OIDC_CLIENT_ID": "x"}
+
+
 @pytest.mark.parametrize(("name", "value"), GOOD)
 def test_what_a_variable_takes(name: str, value: str) -> None:
-    assert environment.problems({name: value}) == []
+    beside = _CLIENT if "_OIDC_" in name else {}
+    assert environment.problems({**beside, name: value}) == []
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)

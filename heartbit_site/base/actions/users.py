@@ -85,7 +85,7 @@ class UserExistsError(ConflictError):
 @transaction.atomic
 def create_user(
     name: str,
-    password: str,
+    password: str | None,
     *,
     by: Actor,
     email: str = "",
@@ -97,7 +97,7 @@ def create_user(
 
     Args:
         name: The user name that the person logs in with.
-        password: The first password.
+        password: The first password; None: no password opens the account.
         by: Author, for the audit.
         email: Address for mails; empty for none.
         superuser: Give every right in every workspace; takes no membership.
@@ -118,7 +118,8 @@ def create_user(
         is_superuser=superuser,
     )
     _check_new(user)
-    check_password(password, user)
+    if password is not None:
+        check_password(password, user)
     user.set_password(password)
     user.save()
     record_on(by, "user.add", user, details={"superuser": superuser})

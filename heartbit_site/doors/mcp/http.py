@@ -24,6 +24,7 @@ from heartbit_site.api.errors import TooManyRequestsError, database_problem, sta
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.issuer_errors import IssuerError
 from heartbit_site.doors.keys import access_by_key
 from heartbit_site.doors.mcp import tokens
 
@@ -148,7 +149,7 @@ def _check_place(request: ASGIRequest) -> None:
 
 def _refusal(error: HeartbitError, path: str, scopes: tuple[str, ...]) -> _RefusalError:
     status, headers = status_of(error), {}
-    if isinstance(error, tokens.IssuerError):
+    if isinstance(error, IssuerError):
         status, headers["Retry-After"] = 503, "5"
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="heartbit"'

@@ -1,28 +1,16 @@
-"""Signatures of access tokens, and the keys of their issuer."""
+"""Signatures of access tokens, checked with the keys of their issuer."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-import httpx
-import jwt
 from django.conf import settings
 
-from heartbit_site.base.http.allow import parse_allow
-from heartbit_site.base.http.client import GuardedClient
-from heartbit_site.base.http.errors import BlockedAddressError, OutboundLimitError
-from heartbit_site.base.untrusted import UntrustedJSONError, clean_text, parse_untrusted_json
-from heartbit_site.doors.mcp.tokens import BadTokenError, IssuerError
+from heartbit_site.base.issuer import Issuer
 
-_ALGORITHMS: Final = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
 _REQUIRED: Final = ("exp", "iss", "aud", "sub")
-_LEEWAY_SECONDS: Final = 30
-_KEPT_SECONDS: Final = 600.0  # of the issuer's keys
-_AGAIN_SECONDS: Final = 30.0  # between two looks for a key that the issuer has not
 
 
 async def claims_of(token: str, audience: str) -> Mapping[str, Any]:
@@ -36,88 +24,7 @@ async def claims_of(token: str, audience: str) -> Mapping[str, Any]:
         BadTokenError: It is not valid.
         IssuerError: The issuer cannot be read.
     """
-    try:
-        key = await _issuer().key_of(str(jwt.get_unverified_header(token).get("kid", "")))
-        found: Mapping[str, Any] = jwt.decode(
-            token,
-            key,
-            algorithms=_ALGORITHMS,
-            audience=audience,
-            issuer=[settings.HEARTBIT_MCP_ISSUER, f"{settings.HEARTBIT_MCP_ISSUER}/"],
-            leeway=_LEEWAY_SECONDS,
-            options={"require": [*_REQUIRED]},
-        )
-    except jwt.InvalidTokenError as error:
-        raise BadTokenError(clean_text(str(error))) from None
-    return found
-
-
-class Issuer:
-    """The issuer's keys, as this process has read them.
-
-    Args:
-        name: The issuer, without a slash at its end.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._keys: dict[str, jwt.PyJWK] = {}
-        self._read_at = float("-inf")
-        self._problem = ""
-        self._reading = asyncio.Lock()
-
-    async def key_of(self, name: str) -> jwt.PyJWK:
-        """Return the key of that id.
-
-        Strangers send ids too: so the issuer is asked by one request at a time, and not again for
-        some seconds, also if it does not answer.
-
-        Raises:
-            jwt.InvalidTokenError: The issuer has none.
-            IssuerError: The issuer cannot be read.
-        """
-        async with self._reading:
-            age = time.monotonic() - self._read_at
-            if age > _KEPT_SECONDS or (name not in self._keys and age > _AGAIN_SECONDS):
-                self._read_at, self._problem = time.monotonic(), ""
-                try:
-                    self._keys = await self._read()
-                except IssuerError as error:
-                    self._problem = str(error)  # the keys that are known still hold
-        if name not in self._keys:
-            if self._problem:
-                raise IssuerError(self._problem)
-            raise jwt.InvalidTokenError("the issuer has no such key")
-        return self._keys[name]
-
-    async def _read(self) -> dict[str, jwt.PyJWK]:
-        place = f"{self._name}/.well-known/openid-configuration"
-        try:
-            async with GuardedClient(allow=parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)) as http:
-                document = await _json(http, place)
-                if str(document.get("issuer")).rstrip("/") != self._name:
-                    raise IssuerError(f"{place} is of another issuer than {self._name}.")
-                found = jwt.PyJWKSet.from_dict(await _json(http, str(document.get("jwks_uri"))))
-        except (
-            httpx.HTTPError,
-            BlockedAddressError,
-            OutboundLimitError,
-            UntrustedJSONError,
-            jwt.PyJWTError,
-        ) as error:
-            raise IssuerError(
-                f"The keys of {self._name} cannot be read: {error}. Try again in a moment."
-            ) from error
-        return {one.key_id: one for one in found.keys if one.key_id}
-
-
-async def _json(http: httpx.AsyncClient, place: str) -> dict[str, Any]:
-    response = await http.get(place, headers={"Accept": "application/json"})
-    response.raise_for_status()
-    found = parse_untrusted_json(response.content)
-    if not isinstance(found, dict):
-        raise IssuerError(f"{place} is not a JSON object.")
-    return found
+    return await _issuer().claims_of(token, audience, _REQUIRED)
 
 
 @cache

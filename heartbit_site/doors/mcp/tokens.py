@@ -21,7 +21,8 @@ from heartbit_site.api.errors import UnauthorizedError
 from heartbit_site.api.rate_limit import bucket_key, rate_limiter
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, access_of_user
-from heartbit_site.base.errors import ForbiddenError, HeartbitError
+from heartbit_site.base.errors import ForbiddenError
+from heartbit_site.base.issuer_errors import BadTokenError
 from heartbit_site.base.models import Membership
 from heartbit_site.base.rights import forbidden
 from heartbit_site.base.scopes import SCOPES
@@ -29,14 +30,6 @@ from heartbit_site.base.untrusted import clean_text
 
 #: Where the metadata of an address is: before its path.
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
-
-
-class IssuerError(HeartbitError):
-    """The issuer's keys cannot be read."""
-
-
-class BadTokenError(HeartbitError):
-    """A token that is not valid; the message is the end of a sentence."""
 
 
 def is_token(text: str) -> bool:
