@@ -134,7 +134,7 @@ def letter(*, tool: str, arguments: dict[str, Any], form: dict[str, Any] | None 
             '[[delegate: {"agent": "writer", "task": "[[text: Prose.]]"}]] [[text: Straw.]]',
             "Straw.\nagent:writer: Prose.\nlanguage: English\n",
         ),
-        ("memory.py", ["[[text: Noted.]]", "[[text: Bonn.]]"], "Noted.\nBonn.\n"),
+        ("remembering.py", ["[[text: Noted.]]", "[[text: Bonn.]]"], "Noted.\nBonn.\n"),
         ("workflow.py", "[[text: Owls.]]", None),
         (
             "many.py",

@@ -10,7 +10,7 @@ KINDS = ["email", "webhook", "artifact", "drive"]
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0035_state_store'),
+        ('agents', '0036_prices_and_wall_time'),
     ]
 
     operations = [

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('agents', '0035_state_store'),
-        ('base', '0010_unknown_prices'),
+        ('base', '0006_unknown_prices'),
     ]
 
     operations = [
