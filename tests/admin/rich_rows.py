@@ -88,7 +88,7 @@ def _accounts(workspace: Workspace, person: User) -> None:
     for agent in (None, Agent.objects.get(workspace=workspace, name="writer")):
         budget = Budget(
             workspace=workspace, agent=agent, period="day", max_tokens=10**6,
-            max_usd=Decimal("2.5000"), warn_at=50,
+            max_usd=Decimal("2.5000"), warn_at=50, ask_at=60,
         )  # fmt: skip
         save_budget(budget)
         now = timezone.now()
@@ -121,7 +121,8 @@ def _agents(workspace: Workspace) -> None:
         "uncertain_calls": "retry", "code_mode": True, "memory_weights": {"importance": 0.5},
         "memory_tokens": 500, "extract_memories": True, "extraction_model": "openai:small",
         "max_run_tokens": 10**7, "max_run_cost_usd": Decimal("1.5000"), "max_runs_per_minute": 5,
-        "max_wall_seconds": 7_200,
+        "max_wall_seconds": 7_200, "review": "anyone", "review_timeout_seconds": 3_600,
+        "review_escalate_after_minutes": 30,
         "team": ["researcher"], "queue": "nobody-serves-this", "tools": [tool, web],
     }  # fmt: skip
     spec = AgentSpec.model_validate(settings)
@@ -178,6 +179,7 @@ def _schedules(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:
         "workspace": workspace, "agent": agent, "time_zone": "Europe/Berlin", "catch_up": "all",
         "overlap": "queue", "jitter_seconds": 30, "require_approval": True,
         "begins_at": now - timedelta(days=1), "ends_at": now + timedelta(days=400),
+        "review": "anyone", "cost_brake": 5,
     }  # fmt: skip
     kinds: list[dict[str, Any]] = [
         {"kind": "cron", "cron": "0 9 * * MON", "task": LINES},

@@ -21,7 +21,7 @@ from django.db import connection
 from django.urls import URLPattern, reverse
 
 from agents.actions.run_request import start_conversation
-from agents.models import Conversation
+from agents.models import Conversation, WorkerHeartbeat
 from agents.models.draft import DRAFT
 from heartbit_site import urls
 from heartbit_site.base.models import Role
@@ -43,12 +43,12 @@ pytestmark = pytest.mark.django_db
 
 assert urls.urlpatterns, "importing it registers every model"
 ROLES = ("superuser", *Role.values)
-#: Django's own notes that a page was saved, and who is signed in.
-NOTES = (LogEntry, Session)
+#: Django's own notes that a page was saved, and who is signed in; workers that other tests run.
+NOTES = (LogEntry, Session, WorkerHeartbeat)
 #: The one page whose form is an upload: it says so when it is saved without a file.
 UPLOAD = "agents.skill"
 #: Pages whose forms do something each time they are sent: decide, fork, pause.
-ACTS = {"approve-link", "run-fork", "health-fleet"}
+ACTS = {"approve-link", "review-link", "run-fork", "health-fleet", "password-forgotten"}
 #: Fields that no page shows filled: secrets, uploads, and what is said of one change.
 #: Rows and settings of a pattern: filled only where a workflow is made from one.
 PATTERN = ("pattern-", "agents-", "__prefix__")
@@ -193,6 +193,8 @@ def work_pages(workspace: Workspace) -> Iterator[str]:
         "schedule": Schedule.objects.filter(workspace=workspace).earliest("pk").pk,
         "turn": 1,
         "name": "none.png",
+        "uidb64": "MQ",
+        "token": "none",
     }
     for prefix, pattern in (("", urls), ("web:", web_urls)):
         for page in pattern.urlpatterns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,7 +33,8 @@ def test_a_template_is_a_whole_agent_with_settings_of_ones_own(
     assert made.definition["memory"] is True
     assert "template" not in made.definition
     listed = {one.name: one for one in operations.list_agent_templates(access).templates}
-    assert made.tools == sorted(tool["name"] for tool in listed[name].definition["tools"])
+    granted: Any = listed[name].definition["tools"]
+    assert made.tools == sorted(tool["name"] for tool in granted)
     changes = import_config(
         workspace, parse(f'[[agents]]\nname = "my-{name}"\ntemplate = "{name}"\nmax_turns = 3\n')
     )

@@ -324,7 +324,7 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
     slot = datetime(2026, 7, 1, 7, tzinfo=UTC)
     firing = FiringOut(
         scheduled_for=slot, trigger="schedule", status="failed",
-        note=EVIL, run_id=None, run_status=None,
+        note=EVIL, run_id=None, run_status=None, test_run_id=None,
         delivery_status=None, created_at=slot,
     )  # fmt: skip
     facts: dict[str, Any] = {

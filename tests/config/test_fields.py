@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import models
+from pydantic import BaseModel
 
 from agents.definitions.spec import SETTINGS, AgentSpec, ToolGrant
 from agents.models import Agent, ToolBinding
@@ -114,7 +115,7 @@ def test_the_document_lists_every_key_with_its_default() -> None:
     listed: dict[str, str] = dict(
         re.findall(r"^\| `([a-z_.]+)` \|[^|\n]+\|([^|\n]*)\|[^|\n]+\|$", DOCUMENT, re.MULTILINE)
     )
-    for section, prefix in (
+    described: tuple[tuple[type[BaseModel], str], ...] = (
         (sections.ProviderSection, "provider."),
         (sections.RetrySection, "provider.retry."),
         (sections.ServerSection, "server."),
@@ -126,7 +127,8 @@ def test_the_document_lists_every_key_with_its_default() -> None:
         (MemorySection, "memory."),
         (MailboxSection, "channels.mailbox."),
         *((section, f"{name}.") for name, section in ARRAYS.items()),
-    ):
+    )
+    for section, prefix in described:
         for name, field in section.model_fields.items():
             if prefix + name in ("provider.retry", "channels.mailbox"):
                 continue

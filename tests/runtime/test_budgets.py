@@ -26,8 +26,9 @@ from agents.models import Agent, Budget, Run
 from agents.reads.questions import question_of
 from agents.runs.pool import open_pool
 from agents.runtime.providers import budgets as module
-from agents.runtime.providers.budgets import Budgets, RunScope
+from agents.runtime.providers.budgets import Budgets
 from agents.runtime.providers.reservations import ValkeyReservations
+from agents.runtime.providers.spending_terms import RunScope
 from heartbit_site.base import orm
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import UsageEntry

@@ -23,6 +23,7 @@ REASONS = {
     "chain": "`heartbit audit verify` checks every chain, the workspace's too.",
     "program": "Programs ask it to go on; a person sees it happen.",
     "tool": "Agents' tools write there; a page would be a second drive.",
+    "kept": "Agents and programs keep it; people look at it by command.",
     "browser": "The browser that is notified has to ask for it itself.",
     "local": "It is about the processes or files of the machine that it runs on.",
 }
@@ -145,6 +146,19 @@ memories.search_memories | memory recall | -rows | memory/memoryitem | -code
 memories.create_memory | memory add | -rows | memory/memoryitem | -code
 memories.show_memory_settings | memory settings | -rows | memory/memorypolicy | -code
 memories.change_memory_settings | memory settings | -rows | memory/memorypolicy change | -code
+memories.export_person | memory export | -rows | memory/memoryitem | -code
+state.list_state | state list | -kept | -kept | Heartbit.state
+state.get_state | state get | -kept | -kept | Heartbit.state
+state.set_state | state set | -kept | -kept | Heartbit.state
+state.has_state | state exists | -kept | -kept | Heartbit.state
+state.delete_state | state delete | -kept | -kept | Heartbit.state
+collections.list_collections | collections list | -kept | -kept | -code
+collections.create_collection | collections create | -kept | -kept | Heartbit.collection
+collections.show_collection | collections list | -kept | -kept | -code
+collections.remove_collection | collections remove | -kept | -kept | Heartbit.collection
+collections.upsert_items | collections import | -kept | -kept | Heartbit.collection
+collections.delete_items | collections delete | -kept | -kept | Heartbit.collection
+collections.search_collection | collections search | -kept | -kept | Heartbit.collection
 memories.erase_memories | memory clear | -rows | memory/memoryitem | -code
 memories.show_memory | memory show | -rows | memory/memoryitem | -code
 memories.change_memory | memory change | -rows | memory/memoryitem | -code
@@ -245,6 +259,7 @@ limits of a tier | -rows | -rows | base/tier add | -code
 groups of approvers | -rows | -rows | auth/group add | -code
 alerts of a workspace | -rows | health-alerts | agents/workspacealert | -code
 delete a workflow | agents remove | -rows | agents/workflow delete | -code
+add one item of a collection | collections add | -kept | -kept | Heartbit.collection
 grant by a decision | approve | inbox-decide | -decision | -code
 """
 
