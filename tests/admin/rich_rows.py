@@ -94,8 +94,9 @@ def _accounts(workspace: Workspace, person: User) -> None:
         now = timezone.now()
         Budget.objects.filter(pk=budget.pk).update(warned_period=now, exceeded_period=now)
     price = ModelPrice(
-        workspace=workspace, model="compatible:ours", input_usd=Decimal("1.5"), output_usd=6
-    )
+        workspace=workspace, model="compatible:ours", input_usd=Decimal("1.5"), output_usd=6,
+        cached_input_usd=Decimal("0.5"),
+    )  # fmt: skip
     save_price(price, by=SYSTEM)
 
 
@@ -169,6 +170,7 @@ def _targets(hooks: Sequence[WebhookEndpoint]) -> list[dict[str, Any]]:
         third,
         {"kind": "email", "to": ["cleo@example.org"]},
         first,
+        {"kind": "drive", "file": "reports/{date}.md", "replace": True},
     ]
 
 
