@@ -83,7 +83,8 @@ def test_it_leads_to_a_report_that_was_scheduled_approved_and_delivered(
             return ended.code == 0 and prints(ended.out, expected)
 
         if words[:1] in (["approve"], ["result"], ["deliveries"]) and "--yes" not in words:
-            wait_until(is_as_shown, what=command)  # as a reader looks again until it is there
+            # As a reader looks again until it is there.
+            wait_until(is_as_shown, seconds=60, what=command)
         else:
             assert is_as_shown(), f"{command}: {said}"
         if words[:2] == ["schedules", "run"]:
