@@ -116,7 +116,7 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
 
 def revoke_key(access: Access, prefix: Word) -> KeyOut:
     """Revoke a key: it is refused from its next request on."""
-    return _revoked(access, prefix, _keys(access.workspace), "keys.list_keys")
+    return _revoked(access, prefix, _keys(access.workspace), Remedy("keys.list_keys"))
 
 
 class NoPersonError(ConflictError):
@@ -144,7 +144,7 @@ def create_own_key(access: Access, body: KeyIn) -> NewKeyOut:
 def revoke_own_key(access: Access, prefix: Word) -> KeyOut:
     """Revoke a key of your own: it is refused from its next request on."""
     rows = _keys(access.workspace).filter(user=_person(access))
-    return _revoked(access, prefix, rows, "own_keys.list_own_keys")
+    return _revoked(access, prefix, rows, Remedy("own_keys.list_own_keys"))
 
 
 def _person(access: Access) -> User:
@@ -179,12 +179,10 @@ def _created(access: Access, body: KeyIn, user: User | None, end: datetime | Non
     return NewKeyOut.of(row, key=key)
 
 
-def _revoked(access: Access, prefix: str, keys: QuerySet[ApiKey], listing: str) -> KeyOut:
+def _revoked(access: Access, prefix: str, keys: QuerySet[ApiKey], remedy: Remedy) -> KeyOut:
     # Of a whole key only the public part is looked at, and nothing of it is repeated.
     public = prefix.strip().removeprefix("hb_").partition("_")[0]
-    missing = KeyNotFoundError(
-        "The workspace has no API key with this prefix.", remedy=Remedy(listing)
-    )
+    missing = KeyNotFoundError("The workspace has no API key with this prefix.", remedy=remedy)
     row = find_row(keys.filter(prefix=public), missing)
     revoke_api_keys([row.pk], by=actor_of(access))
     row.refresh_from_db(fields=["revoked_at"])

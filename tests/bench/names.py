@@ -20,6 +20,7 @@ NAMES = (
     "CATALOGUE",
     "BROWSER",
     "HEALTH",
+    "LARGE",
     "COMMANDS",
     "SANDBOX",
     "CODE",

@@ -30,6 +30,7 @@ class Plan:
         finished: Rows of finished runs (GROWTH).
         insert_seconds: After this time no more of them are inserted.
         health_runs: Runs that the page of Health reads (HEALTH).
+        large_runs: Finished runs behind every page (LARGE).
         waiters: How many clients wait for results at most (WAITERS).
         watchers: How many watch one run (TOKENS).
         tokens: Pieces that the model sends then,
@@ -59,6 +60,7 @@ class Plan:
     finished: int = 1_000_000
     insert_seconds: float = 300
     health_runs: int = 100_000
+    large_runs: int = 1_000_000
     waiters: int = 1000
     watchers: int = 100
     tokens: int = 400
@@ -88,6 +90,7 @@ QUICK = Plan(
     long_runs=1,
     finished=20_000,
     health_runs=5_000,
+    large_runs=20_000,
     waiters=64,
     watchers=10,
     tokens=50,
