@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from tests import outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 TESTS_FAILED: Final = 1  # pytest's exit code if tests failed, and nothing else went wrong
 #: Phases of a test whose failure is played again; a tear-down often speaks of others' defects.
@@ -39,7 +39,7 @@ def main(options: Sequence[str]) -> int:
     """Run pytest, replay what failed, and return the exit code."""
     with tempfile.TemporaryDirectory() as directory:
         first, second = Path(directory) / "first", Path(directory) / "second"
-        code, seen = _pytest(options, first)
+        code, seen = _pytest(options, first, {})
         failures = [one for one in seen if one.outcome == "failed"]
         if code != TESTS_FAILED or any(one.when not in REPLAYED for one in failures):
             return code
@@ -47,17 +47,21 @@ def main(options: Sequence[str]) -> int:
         _say(f"{len(failed)} failed; playing them once more, alone and in order")
         names = Path(directory) / "failed"
         names.write_text("\n".join(failed))
-        code, seen = _pytest(["-p", "no:xdist", "-m", "", f"@{names}"], second)
+        files = dict.fromkeys(nodeid.partition("::")[0] for nodeid in failed)
+        again = ["-p", "no:xdist", "-m", "", *files]
+        code, seen = _pytest(again, second, {outcomes.ONLY: str(names)})
         passed = {one.nodeid for one in seen if (one.when, one.outcome) == ("call", "passed")}
         for nodeid in failed:
             _say(f"{'FLAKY' if nodeid in passed else 'FAILED TWICE'}: {nodeid}")
         return code or (0 if failed and passed.issuperset(failed) else TESTS_FAILED)
 
 
-def _pytest(options: Sequence[str], file: Path) -> tuple[int, list[Outcome]]:
+def _pytest(
+    options: Sequence[str], file: Path, more: Mapping[str, str]
+) -> tuple[int, list[Outcome]]:
     file.touch()
     command = [sys.executable, "-m", "pytest", "-p", outcomes.__name__, *options]
-    settings = {**os.environ, outcomes.VARIABLE: str(file)}
+    settings = {**os.environ, **more, outcomes.VARIABLE: str(file)}
     code = subprocess.run(command, env=settings, check=False).returncode
     return code, [Outcome(**json.loads(line)) for line in file.read_text().splitlines()]
 

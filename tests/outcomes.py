@@ -1,7 +1,9 @@
 """A pytest plugin that writes the outcome of each report into a file (``-p tests.outcomes``).
 
 The file is named by ``HEARTBIT_TEST_OUTCOMES``; it gets one JSON object a line. Under pytest-xdist
-only the controlling process writes, and it reports a crashed worker as well.
+only the controlling process writes, and it reports a crashed worker as well. A file that
+``HEARTBIT_TEST_ONLY`` names has the ids of the tests to be played, one a line: not every test can
+be named to pytest itself, as those that schemathesis generates.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     import pytest
 
 VARIABLE = "HEARTBIT_TEST_OUTCOMES"
+ONLY = "HEARTBIT_TEST_ONLY"
 
 
 def _write(entry: dict[str, Any]) -> None:
@@ -32,3 +35,12 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
     """A file that cannot be collected."""
     if report.failed:
         _write({"nodeid": report.nodeid, "when": "collect", "outcome": report.outcome})
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out all tests but those that ``HEARTBIT_TEST_ONLY`` lists."""
+    if ONLY not in os.environ:
+        return
+    chosen = set(Path(os.environ[ONLY]).read_text().splitlines())
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in chosen])
+    items[:] = [item for item in items if item.nodeid in chosen]

@@ -153,6 +153,12 @@ class McpServerSettings(Spec):
         "database: once text by outsiders was read too, a call that sends data elsewhere waits for "
         "a person.",
     )
+    shared: bool = Field(
+        default=False,
+        description="Outsiders write or read there, too, as in a mailbox, a ticket queue or a "
+        "public repository: private data that came from it goes back to it only with a person's "
+        "consent.",
+    )
     timeout_seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)] = Field(
         60, description="Seconds that one call may take."
     )

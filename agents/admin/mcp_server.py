@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from django import forms
 from django.contrib import admin, messages
@@ -60,9 +60,16 @@ _FILE_HELP = "Upload JSON or YAML of OpenAPI 3.0 or 3.1 instead of naming its ad
 _OPERATIONS_HELP = "Operations that are tools. The list is there once the document was read."
 
 
-_HOLDS = (
-    (True, "Private data: mails, files, records of people or of the workspace"),
-    (False, "Only what anybody may read: documentation, search, the weather"),
+#: The answers to the one question about a server's data: ``private_data`` and ``shared``.
+_HOLDS: Final = {
+    "own": (True, False),
+    "shared": (True, True),
+    "public": (False, False),
+}
+_HOLDS_TEXTS: Final = (
+    ("own", "Private data that only your people write and read: files, records, a database"),
+    ("shared", "Private data where outsiders write or read, too: mails, tickets, issues, chats"),
+    ("public", "Only what anybody may read: documentation, search, the weather"),
 )
 
 
@@ -75,14 +82,13 @@ class McpServerForm(VerbForm[McpServer]):
     operations = forms.MultipleChoiceField(
         required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text=_OPERATIONS_HELP
     )
-    private_data = forms.TypedChoiceField(
+    private_data = forms.ChoiceField(
         label="What does it hold?",
-        choices=_HOLDS,
-        coerce=lambda value: str(value) == "True",
+        choices=_HOLDS_TEXTS,
         widget=UnfoldAdminRadioSelectWidget,
-        initial=True,
         help_text="Private data stays here: once an agent has read some, and text by outsiders, it "
-        "asks a person before it sends data to anybody but this server.",
+        "asks a person before it sends data out. What only your people write and read may go back "
+        "to where it came from without asking.",
     )
     renamed: ClassVar = {"document": "file"}
 
@@ -95,6 +101,18 @@ class McpServerForm(VerbForm[McpServer]):
         super().__init__(*args, **kwargs)
         if "operations" in self.fields:
             self.fields["operations"].choices = _choices(self.instance)  # type: ignore[attr-defined]
+
+        row = self.instance
+        if row.pk is not None:
+            holds = (row.private_data, row.private_data and row.shared)
+            self.initial["private_data"] = next(key for key, one in _HOLDS.items() if one == holds)
+
+    def clean(self) -> None:
+        """Take the answer apart into the settings that it stands for."""
+        super().clean()
+        if (answer := self.cleaned_data.get("private_data")) in _HOLDS:
+            private, self.instance.shared = _HOLDS[answer]
+            self.cleaned_data["private_data"] = private
 
     def clean_effects(self) -> Any:
         """Return the effects; none for an empty text."""

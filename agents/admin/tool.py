@@ -49,6 +49,7 @@ _LABELS = {
     Label.UNTRUSTED: "Its results contain text by outsiders.",
     Label.PRIVATE: "Its results contain private data.",
     Label.OUTBOUND: "Its arguments leave the installation.",
+    Label.SHARED: "Outsiders write or read there, too.",
 }
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from agents.definitions.server_grants import ALL, expand
 from heartbit_site.base.toolspec import Effect, Label, Origin, ToolSpec
 
 if TYPE_CHECKING:
     from agents.definitions.spec import AgentSpec, DefinitionSpec, ToolGrant
+
+#: Labels that only together let an outsider's text send private data out.
+_MIXED: Final = (Label.UNTRUSTED, Label.PRIVATE, Label.OUTBOUND)
 
 
 def advice(spec: AgentSpec, tools: Mapping[str, ToolSpec]) -> Iterator[str]:
@@ -83,13 +86,16 @@ def _given(spec: DefinitionSpec, tools: Mapping[str, ToolSpec]) -> list[tuple[To
 def _mixture(given: Sequence[ToolSpec]) -> dict[Label, list[str]] | None:
     """Return the tools by their labels, for people, if an outsider could have data sent out.
 
-    One MCP server alone, with its own data and its own texts, is no mixture.
+    One MCP server alone, with its own data and its own texts, is no mixture unless outsiders write
+    or read there, too.
     """
-    labelled = {label: [tool for tool in given if label in tool.labels] for label in Label}
+    labelled = {label: [tool for tool in given if label in tool.labels] for label in _MIXED}
     if not all(labelled.values()):
         return None
     origins = {
-        tool.source if _is_of_server(tool) else "" for group in labelled.values() for tool in group
+        tool.source if _is_of_server(tool) and Label.SHARED not in tool.labels else ""
+        for group in labelled.values()
+        for tool in group
     }
     if len(origins) == 1 and "" not in origins:
         return None

@@ -81,6 +81,7 @@ class Label(enum.StrEnum):
     UNTRUSTED = "untrusted"  # its result contains text by outsiders: mail, web pages, MCP servers
     PRIVATE = "private"  # its result contains data of the workspace or of a person
     OUTBOUND = "outbound"  # its arguments leave the installation
+    SHARED = "shared"  # outsiders write or read where its arguments go
 
 
 #: Labels of a tool that declares none: its result may hold anything.

@@ -37,6 +37,7 @@ class McpServerOut(View):
     idempotency_header: str
     trusted: bool
     private_data: bool
+    shared: bool
     timeout_seconds: int
     enabled: bool
     state: State = Field(

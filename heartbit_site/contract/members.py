@@ -151,13 +151,18 @@ class KeyIn(Body):
 
 OWN_KEYS = Noun("own_keys", module="members", read=MEMBER, write=MEMBER)
 
-LIST_OWN_KEYS = OWN_KEYS.get("list_own_keys", "/me/keys", KeysOut, "List your own keys")
+# Fails with 409 if the caller is no person.
+LIST_OWN_KEYS = OWN_KEYS.get(
+    "list_own_keys", "/me/keys", KeysOut, "List your own keys", errors=(409,)
+)
 CREATE_OWN_KEY = OWN_KEYS.post(
-    "create_own_key", "/me/keys", NewKeyOut, "Create a key of your own", body=KeyIn, status=201
-)
+    "create_own_key", "/me/keys", NewKeyOut,
+    "Create a key of your own", body=KeyIn, status=201, errors=(409,),
+)  # fmt: skip
 REVOKE_OWN_KEY = OWN_KEYS.post(
-    "revoke_own_key", "/me/keys/{prefix}/revoke", KeyOut, "Revoke a key of your own"
-)
+    "revoke_own_key", "/me/keys/{prefix}/revoke", KeyOut,
+    "Revoke a key of your own", errors=(409,),
+)  # fmt: skip
 
 KEYS = Noun("keys", module="members", read=MANAGE, write=MANAGE)
 

@@ -48,7 +48,7 @@ def sends_unencrypted(address: str) -> str:
 
 
 def request(
-    server: Server, operation: Operation[Out], body: BaseModel | None = None, **given: Any
+    server: Server, operation: Operation[Out], body: BaseModel | None = None, /, **given: Any
 ) -> Out:
     """Return what a server answers to an operation.
 

@@ -1,6 +1,7 @@
 """LARGE: pages and requests of a workspace with millions of finished runs of the last ten days.
 
-Each page is asked for by a superuser, who sees all of it, and has no figure in a cache. The size is that of ``--large-runs``; 10,000,000 are a million runs a day.
+Each page is asked for by a superuser, who sees all of it, and has no figure in a cache. The size is
+that of ``--large-runs``; 10,000,000 are a million runs a day.
 """
 
 from __future__ import annotations

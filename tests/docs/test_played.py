@@ -42,10 +42,12 @@ ELSEWHERE: Final = {
     "heartbit credentials check": "tests/cli/test_credentials.py",
     "heartbit --model compatible:my-model": "tests/llm",
     "python -m pytest": "tests/testing/test_projects.py",
+    "python -m tools.sandbox.packages": "tests/tools/sandbox",
     "python -m tools.sandbox.runner": "tests/tools/sandbox",
     "make": "Makefile",
     "pip install": "tests/wheel",
-    # Other people's programs.
+    # Other people's programs, and the shell's.
+    "echo": "",
     "export": "",
     "install": "",
     "journalctl": "",

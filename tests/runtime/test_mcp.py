@@ -316,6 +316,27 @@ async def test_what_a_server_told_may_be_told_it_again_and_others_only_with_cons
     assert run.status == RunStatus.SUCCEEDED
 
 
+async def test_what_came_from_a_server_that_outsiders_use_goes_back_only_with_consent(
+    studio: Studio, agent: Create, workspace: Workspace, url: str
+) -> None:
+    """A stranger's mail asks for a search of the mailbox, and for the answer to be sent to them."""
+
+    def made() -> None:
+        server = added(workspace, url=url)
+        refreshed(server)
+        server.shared = True
+        save_mcp_server(server, by=ANNE)  # also what was read before is labelled
+        agent(tools=("shop_echo",))
+
+    await orm.run_in_thread(made)
+    run_id = await studio.start(
+        '[[calls: shop_echo {"text": "a"}]] [[then: shop_echo {"text": "b"}]] [[text: Done.]]'
+    )
+    [call] = await waiting(studio, run_id)
+    assert call.approval_view is not None
+    assert call.approval_view["reason"].startswith("shop_echo sends data out, after private data")
+
+
 async def test_two_servers_do_not_learn_of_each_other_without_consent(
     studio: Studio, agent: Create, workspace: Workspace, url: str
 ) -> None:
@@ -369,6 +390,11 @@ def test_the_advice_at_save_speaks_of_servers_that_hold_private_data(
     spec = AgentSpec.model_validate(settings)
     assert not list(advice(spec, catalogue(workspace.pk)))  # one server alone is no mixture
     assert not list(asks(spec, catalogue(workspace.pk)))
+    server.shared = True
+    save_mcp_server(server, by=ANNE)
+    assert len(list(asks(spec, catalogue(workspace.pk)))) == 1
+    server.shared = False
+    save_mcp_server(server, by=ANNE)
     spec = AgentSpec.model_validate({**settings, "tools": ["shop_*", "http_get"]})
     mixed, remedy = advice(spec, catalogue(workspace.pk))
     assert mixed.startswith("clerk can read private data (shop_*), read text by outsiders (shop_*")

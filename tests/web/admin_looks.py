@@ -95,12 +95,22 @@ def row_of(model: type[Model], workspace: Workspace) -> Model | None:
     return found.first()
 
 
-def look_at(visitors: Visitors, filled: Workspace, apps: Collection[str]) -> None:
-    """Find nothing wrong with any page of some apps, at any width, in light and dark."""
+def look_at(
+    visitors: Visitors, filled: Workspace, apps: Collection[str], *, part: int = 0, parts: int = 1
+) -> None:
+    """Find nothing wrong with any page of some apps, at any width, in light and dark.
+
+    Args:
+        visitors: Browsers.
+        filled: A workspace with rows.
+        apps: Labels of the apps.
+        part: Which of so many equal parts of the pages, from 0.
+        parts: How many there are.
+    """
     visitor = visitors(user=person(operator=True))
     visitor.expect("403")  # an address for a new row, where there is none
     found = {}
-    for name, path in pages_of(filled, apps):
+    for name, path in list(pages_of(filled, apps))[part::parts]:
         answer = visitor.go(path)
         assert answer is not None
         if answer.status == 403 and name.endswith(" add"):

@@ -579,6 +579,7 @@ LISTS: dict[str, str | None] = {
     "agents/grant/": "runs:read",
     "agents/inboundmessage/": "workspace:manage",
     "agents/message/": "runs:read",
+    "agents/modelprice/": "runs:read",
     "agents/run/": "runs:read",
     "agents/toolcall/": "runs:read",
     "agents/webhookdelivery/": "workspace:manage",

@@ -27,6 +27,7 @@ def test_given_an_uploaded_document_when_operations_are_checked_then_they_are_to
     page.locator("[name=transport]").select_option("openapi", force=True)
     expect(page.locator("[name=openapi]")).to_be_visible()
     page.locator("[name=file]").set_input_files(DOCUMENTS / "issues.yaml")
+    page.get_by_label("Private data where outsiders write or read, too").check()
     page.locator("[name=_continue]").click()
     expect(page.locator("body")).to_contain_text("0 of 5 operations are tools.")
     page.get_by_label("createIssue").check()
@@ -34,3 +35,4 @@ def test_given_an_uploaded_document_when_operations_are_checked_then_they_are_to
     expect(page.locator("body")).to_contain_text("1 of 5 operations is a tool.")
     tool = CatalogueTool.objects.get(server__workspace=workspace)
     assert tool.name == "tracker_create_issue"
+    assert "shared" in tool.labels

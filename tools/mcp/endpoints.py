@@ -76,6 +76,8 @@ def labels_of(server: McpServer, *, is_closed: bool) -> frozenset[Label]:
         labels.add(Label.PRIVATE)
     if not (is_closed and server.trusted):
         labels.add(Label.OUTBOUND)
+    if server.shared:
+        labels.add(Label.SHARED)
     return frozenset(labels)
 
 

@@ -86,6 +86,9 @@ class McpServer(models.Model):
     private_data = models.BooleanField(
         "holds private data", default=True, db_default=True, help_text=_help("private_data")
     )
+    shared = models.BooleanField(
+        "shared with outsiders", default=False, db_default=False, help_text=_help("shared")
+    )
     openapi = models.CharField(
         "OpenAPI document", max_length=500, blank=True, default="", db_default="",
         help_text=_help("openapi"),

@@ -129,8 +129,8 @@ class ReadData:
         """Return True if a text by outsiders could send private data out.
 
         Args:
-            server: The MCP server that would get the data. What came from it alone may go back
-                to it.
+            server: The MCP server that would get the data and that outsiders do not use. What
+                came from it alone may go back to it.
         """
         if not self.private:
             return False
@@ -195,8 +195,10 @@ def reason_to_hold(root_id: UUID, find: Callable[[str], ToolSpec | None]) -> str
 
 
 def _server_of(spec: ToolSpec | None) -> str:
-    """Return the MCP server that has the tool; empty: none."""
-    return spec.source if spec is not None and spec.origin is Origin.MCP else ""
+    """Return the MCP server that has the tool; empty: none, or one that outsiders use, too."""
+    if spec is None or spec.origin is not Origin.MCP or Label.SHARED in spec.labels:
+        return ""
+    return spec.source
 
 
 def _labels_of_trigger(starter: str) -> frozenset[Label]:

@@ -48,6 +48,11 @@ SETTINGS: Final = body_options(
         "--private/--no-private",
         help="Count its answers as private data, which leaves only with a person's consent.",
     ),
+    shared=typer.Option(
+        None,
+        "--shared/--no-shared",
+        help="Outsiders write or read there, too: ask before its private data goes back to it.",
+    ),
     enabled=common.option("--enable/--disable", "A disabled server's tools are not called.", None),
     document=typer.Option(
         None, "--document", metavar="FILE", help="Read an OpenAPI document here."
@@ -243,6 +248,7 @@ def _print_state(one: contract.McpServerOut) -> None:
         ("result", one.message),
         ("trusted", "its hints are believed" if one.trusted else "no"),
         ("private data", "yes" if one.private_data else "no"),
+        ("shared with outsiders", "yes" if one.shared else "no"),
         ("timeout", f"{one.timeout_seconds} s"),
     ]
     print_facts(one.name, facts)
