@@ -7,12 +7,12 @@ review, all text is held back until they have approved a result, which is then s
 
 from __future__ import annotations
 
-import json
 from uuid import UUID
 
 from agents.journal.events import ModelAnswered, RunCreated, RunSucceeded
 from agents.live.updates import DeltaUpdate, EventUpdate, Update
 from agents.output.text import as_text
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 
 class SpokenText:
@@ -61,8 +61,8 @@ class SpokenText:
         if ended.structured is None:
             return ended.output == self._said
         try:
-            return bool(json.loads(self._said) == ended.structured)
-        except ValueError:
+            return bool(parse_untrusted_json(self._said) == ended.structured)
+        except UntrustedJSONError:
             return False
 
     def _take_delta(self, update: DeltaUpdate) -> str:
