@@ -21,6 +21,11 @@ from agents.runs.idempotency_keys import InternalKey
 from agents.workflows.expressions.errors import EvaluationError
 from heartbit_site.base.audit import BY_SCHEDULE, Actor
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.untrusted import (
+    MalformedJSONError,
+    UntrustedJSONError,
+    parse_untrusted_json,
+)
 from scheduling.choices import FiringStatus, Trigger
 from scheduling.models import Firing, Schedule
 from scheduling.querysets import has_running_test
@@ -136,13 +141,18 @@ def _end_of(run: Run | None) -> str:
 
 
 def _value(run: Run) -> Any:
-    """Return the result of a run as data: its JSON, or its text."""
+    """Return the result of a run as data: its JSON, or its text.
+
+    Raises:
+        UntrustedJSONError: It is JSON beyond the limits for texts of models and tools.
+    """
     if run.structured is not None:
         return run.structured
+    text = run.output or ""
     try:
-        return json.loads(run.output or "")
-    except ValueError:
-        return run.output or ""
+        return parse_untrusted_json(text)
+    except MalformedJSONError:
+        return text
 
 
 def _last_result(schedule: Schedule) -> dict[str, Any] | None:
@@ -153,4 +163,9 @@ def _last_result(schedule: Schedule) -> dict[str, Any] | None:
     run = ended.first()
     if run is None:
         return None
-    return {"status": run.status, "output": run.output or "", "data": _value(run)}
+    output = run.output or ""
+    try:
+        data = _value(run)
+    except UntrustedJSONError:
+        data = output  # else each later firing would fail its test by this result
+    return {"status": run.status, "output": output, "data": data}

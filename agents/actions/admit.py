@@ -30,6 +30,7 @@ from agents.journal.memory_texts import is_recall
 from agents.limits.pauses import raise_if_exceeded
 from agents.live.changes import notify_on_commit
 from agents.models import Agent, Conversation, Delivery, RecalledMemory, Run, RunEvent, ToolCall
+from agents.models.draft import DRAFT
 from agents.reads.agents import find_agent
 from agents.runs.idempotency_keys import InternalKey, run_with, stored_key
 from agents.runs.run_audit import record_of_run
@@ -182,8 +183,8 @@ def admit(request: RunRequest) -> Admitted:
     """Check a request, write its run and, on the fleet, wake the run's queue after the commit.
 
     Raises:
-        ForbiddenError: The owner may not start runs, or the message or the fork would reveal
-            memories that they may not read.
+        ForbiddenError: The owner may not start runs, or not edit the agent whose draft is tested,
+            or the message or the fork would reveal memories that they may not read.
         NoWorkspaceError: The owner's rights apply to another workspace.
         EmptyTaskError: The task is blank.
         ReservedKeyError: The idempotency key begins with a prefix reserved for Heartbit.
@@ -202,6 +203,8 @@ def admit(request: RunRequest) -> Admitted:
         FolderError: The files are not valid for the run's folder.
     """
     require(request.by, "runs:write", workspace_id=request.workspace.pk)
+    if request.asked[1] == DRAFT:  # what no one has published runs only for those who may edit it
+        require(request.by, "agents:write", workspace_id=request.workspace.pk)
     check_reviewers(request.workspace, request.review, "The run")
     key = repeatable = stored_key(request.idempotency_key)
     if isinstance(request.idempotency_key, InternalKey) and request.idempotency_key.is_fresh:
@@ -266,6 +269,8 @@ def _refusal(request: RunRequest) -> Exception:
     if request.versions is not None:
         return AgentsChangedError("The agents were changed meanwhile: look for them again.")
     agent = _agent(request)
+    if agent.origin == DRAFT:  # its tests count as runs of the agent
+        agent = find_agent(request.workspace, agent.name)
     raise_if_exceeded(agent)
     if request.fork is not None:
         return RunStateError(f"Run {request.fork.source.pk} is gone.")

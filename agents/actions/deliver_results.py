@@ -46,6 +46,7 @@ from agents.reads.artifacts import find_artifact
 from agents.runtime.rights.data_flow import ENDINGS
 from agents.runtime.rights.mixed_data import reason_to_hold
 from heartbit_site.base import aio
+from heartbit_site.base.visible_text import visible
 from tools.connectors.drive.files import DriveError, NameTakenError
 from tools.connectors.drive.folder import workspace_drive
 from tools.definitions.catalogue import catalogue
@@ -131,7 +132,7 @@ def _write(target: DriveTarget, run: Run) -> _Outcome:
     name = target.file_of(run)
     text = answer_file(run, name)
     if not text.strip():
-        return _Outcome("The run ended without an answer that could be stored.", final=True)
+        return _no_answer(run, "stored")
     try:
         drive = workspace_drive(run.workspace_id)
         aio.run(drive.write(name, f"{text.rstrip()}\n".encode(), replace=target.replace))
@@ -146,8 +147,16 @@ def _keep(target: ArtifactTarget, run: Run) -> _Outcome:
     try:
         find_artifact(run, target.name)
     except ArtifactNotFoundError:
-        return _Outcome("The run ended without an answer that could be kept.", final=True)
+        return _no_answer(run, "kept")
     return _Outcome()
+
+
+def _no_answer(run: Run, done: str) -> _Outcome:
+    """Return the outcome of a target that needs an answer, with the reason why there is none."""
+    error = run.error if isinstance(run.error, dict) else {}
+    reason = visible(str(error.get("message") or "")).rstrip(".")
+    sentence = f"The run ended without an answer that could be {done}"
+    return _Outcome(f"{sentence}{f': {reason}' if reason else ''}.", final=True)
 
 
 def _hand_over(delivery: Delivery, target: WebhookTarget, run: Run) -> _Outcome | None:

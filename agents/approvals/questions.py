@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -22,6 +21,7 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.base.question_states import QuestionStateName
 from heartbit_site.base.toolspec import Effect
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.calls import questions
 from tools.definitions.catalogue import catalogue
 
@@ -217,5 +217,9 @@ def executed_arguments(call: ToolCall, edited: str | None) -> dict[str, Any]:
     if edited is None and call.approval_view is not None:
         shown: dict[str, Any] = call.approval_view.get("arguments", {})
         return shown
-    read = json.loads(edited or call.arguments or "{}")
+    text = edited or call.arguments or "{}"
+    try:
+        read = parse_untrusted_json(text)
+    except UntrustedJSONError:
+        read = text
     return read if isinstance(read, dict) else {"": read}

@@ -24,6 +24,7 @@ from agents.journal.events import (
     WaitResolved,
 )
 from agents.llm.messages import ToolCall
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from tools.definitions.registry import same_name
 
 RECALL: Final = "recall"
@@ -59,10 +60,10 @@ def shown_result(name: str, content: str, person: str) -> str:
     if not is_recall(name):
         return content
     try:
-        answer = json.loads(content)
+        answer: Any = parse_untrusted_json(content)
         found = answer["memories"]
         kept = [one for one in found if one["scope"] not in _PERSONAL]
-    except (ValueError, TypeError, KeyError):  # cut, or an error's sentence
+    except (UntrustedJSONError, TypeError, KeyError):  # cut, or an error's sentence
         return _sentence(None, person)
     hidden = len(found) - len(kept)
     if not hidden:
@@ -75,8 +76,8 @@ def shown_arguments(name: str, arguments: str, person: str) -> str:
     if not any(same_name(writer, name) for writer in _WRITERS):
         return arguments
     try:
-        given = json.loads(arguments)
-    except ValueError:
+        given = parse_untrusted_json(arguments)
+    except UntrustedJSONError:
         given = None
     if not isinstance(given, dict):
         given = {}

@@ -11,6 +11,7 @@ from agents.journal.waits import decision
 from agents.live.words import heading
 from agents.runs.live_entries import Delta, DeltaKind
 from heartbit_site.base.growing_markdown import GrowingMarkdown
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 Parts = dict[str, Any]
 
@@ -209,7 +210,7 @@ class CallView:
     def _named_arguments(self) -> dict[str, Any]:
         """Return the executed arguments; empty if the model wrote no JSON object."""
         try:
-            arguments = json.loads(self.runs_with or "{}")
-        except ValueError:
+            arguments = parse_untrusted_json(self.runs_with or "{}")
+        except UntrustedJSONError:
             return {}
         return arguments if isinstance(arguments, dict) else {}

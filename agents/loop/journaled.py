@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from agents.journal.events import (
@@ -94,7 +95,13 @@ class JournaledState(Generic[State_co]):
             self._fold(await self._journal.transact(translated, timeout_seconds=timeout_seconds))
 
     async def finish(self, ending: Ending, *events: Event) -> bool:
-        """End the run; return False after a conflict: fold it and decide again."""
+        """End the run; return False after a conflict: fold it and decide again.
+
+        A result that people should review leaves the run only with their approval: any other end
+        of such a run has no text. Deliveries, webhooks and clients read what the end has.
+        """
+        if self.state.review is not None and isinstance(ending, RunFailed | RunCancelled):
+            ending = replace(ending, partial="")
         return self._settled(await self._journal.finish(ending, *self._ahead, *events))
 
     async def begin_waits(self, *pending: Pending) -> bool:
@@ -115,7 +122,7 @@ class JournaledState(Generic[State_co]):
         return self._settled(await self._journal.suspend(*pending, first=events, wake_at=wake_at))
 
     async def cancel(self) -> None:
-        """End the run as cancelled, keeping its partial text."""
+        """End the run as cancelled, keeping its partial text if no one was to review it."""
         while True:
             # The first attempt may only fold the cancel request from the journal's tail.
             reason = self.state.cancel_reason or "cancelled"

@@ -74,8 +74,8 @@ def _reviewed(requested: ReviewRequested, value: dict[str, Any]) -> RunSucceeded
         case "reject":
             reason = answer.get("message", "")
             message = f"{by} rejected the result{f': {reason}' if reason else '.'}"
-            return RunFailed("review", message, partial=proposed.output)
-    return RunFailed("review", "No one reviewed the result in time.", partial=proposed.output)
+            return RunFailed("review", message)
+    return RunFailed("review", "No one reviewed the result in time.")
 
 
 def _edited(proposed: RunSucceeded, result: Any) -> RunSucceeded:

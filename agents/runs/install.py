@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0bf6f88f370c636205221e0efc72068ffcae5c0a3cf2f6bf34b8d781dc5d6745"
+FINGERPRINT = "40bde709aa9aa08eac1e0639ce25566f7ec65cc327897c3f6b6d973f4ae45f1b"
 
 
 def statements() -> str:

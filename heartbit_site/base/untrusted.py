@@ -37,6 +37,10 @@ class UntrustedJSONError(HeartbitError):
     """The text is not JSON that Heartbit accepts; the message is one sentence saying why."""
 
 
+class MalformedJSONError(UntrustedJSONError):
+    """The text is not JSON at all."""
+
+
 def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES) -> JSONValue:
     """Parse JSON from an untrusted source.
 
@@ -47,8 +51,9 @@ def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES
         max_bytes: Refuse more UTF-8 bytes than this.
 
     Raises:
-        UntrustedJSONError: Too large, deeper than ``MAX_JSON_DEPTH``, malformed, a name given twice
-            in one object, NaN or Infinity, or a whole number beyond 64 bits.
+        MalformedJSONError: Not JSON.
+        UntrustedJSONError: Too large, deeper than ``MAX_JSON_DEPTH``, a name given twice in one
+            object, NaN or Infinity, or a whole number beyond 64 bits.
     """
     text = _decoded(source, max_bytes)
     _check_depth(text)
@@ -63,7 +68,7 @@ def parse_untrusted_json(source: str | bytes, *, max_bytes: int = MAX_JSON_BYTES
             parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
-        raise UntrustedJSONError(
+        raise MalformedJSONError(
             f"The JSON is malformed at line {error.lineno}, column {error.colno}: {error.msg}."
         ) from None
     return clean_json(value) if dirty else value

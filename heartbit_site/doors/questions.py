@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db.models import Q
 from pydantic import ValidationError
 
+from agents.journal.waits import REVIEW
 from agents.output.text import as_text
 from agents.querysets import waits_for_people
 from heartbit_site.base.access import Access
@@ -39,6 +40,7 @@ OUTCOME_FORM: Final[dict[str, Any]] = {
     },
     "required": ["outcome"],
 }
+_UNDER_REVIEW: Final = "A person reviews the result before it is delivered."
 _UNANSWERED: Final = "The person gave no answer."
 
 
@@ -151,7 +153,7 @@ def open_questions(access: Access, run_id: UUID) -> list[OpenQuestion]:
     of_run: Any = {"run": str(run_id), "limit": _MOST}
     me = approvals.decider(access).name
     return [
-        *map(_of_wait, waits.list_waits(access, **of_run).waits),
+        *(_of_wait(access, one) for one in waits.list_waits(access, **of_run).waits),
         *(_of_call(one, me) for one in approvals.list_approvals(access, **of_run).calls),
         *map(_of_doubt, approvals.list_uncertain_calls(access, **of_run).calls),
     ]
@@ -162,7 +164,11 @@ def inbox_of(access: Access) -> str:
     return f"{settings.HEARTBIT_PUBLIC_URL}/w/{access.workspace.slug}/inbox/"
 
 
-def _of_wait(wait: WaitOut) -> OpenQuestion:
+def _of_wait(access: Access, wait: WaitOut) -> OpenQuestion:
+    text, form = wait.question, wait.answer_schema
+    if wait.kind == REVIEW.name and not access.allows(DECIDE):
+        # A client that cannot decide gets the result once it is approved.
+        text, form = _UNDER_REVIEW, {}
     return OpenQuestion(
         "answer",
         run_id=str(wait.run_id),
@@ -170,8 +176,8 @@ def _of_wait(wait: WaitOut) -> OpenQuestion:
         call_id=wait.call_id,
         digest="",
         agent=wait.agent,
-        text=wait.question or f"{wait.agent} waits for {wait.waits_for}.",
-        form=wait.answer_schema,
+        text=text or f"{wait.agent} waits for {wait.waits_for}.",
+        form=form,
         tool=wait.tool,
         arguments={},
         since=wait.waiting_since,

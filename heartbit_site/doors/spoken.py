@@ -1,17 +1,18 @@
 """Text of a run as a client hears it: deltas that only ever append, whatever the workers do.
 
 Most protocols cannot take text back. So the text of a model call that is repeated, after a crash,
-is held back where it differs, and the journaled answer decides.
+is held back where it differs, and the journaled answer decides. Of a run whose result people
+review, all text is held back until they have approved a result, which is then said.
 """
 
 from __future__ import annotations
 
-import json
 from uuid import UUID
 
-from agents.journal.events import ModelAnswered, RunSucceeded
+from agents.journal.events import ModelAnswered, RunCreated, RunSucceeded
 from agents.live.updates import DeltaUpdate, EventUpdate, Update
 from agents.output.text import as_text
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 
 class SpokenText:
@@ -22,11 +23,13 @@ class SpokenText:
         after: Sequence number of the last event whose text was heard before.
 
     Attributes:
+        is_reviewed: True if people review the run's result; known from its first event.
         text: What has been said so far.
     """
 
     def __init__(self, run_id: UUID, *, after: int = 0) -> None:
         self._run_id, self._after = run_id, after
+        self.is_reviewed = False
         self.text = ""
         self._turn, self._attempt = 0, 0
         self._said = ""  # of this turn
@@ -37,15 +40,17 @@ class SpokenText:
         if update.run_id != self._run_id:
             return ""
         if isinstance(update, DeltaUpdate):
-            return self._add(self._take_delta(update))
+            return "" if self.is_reviewed else self._add(self._take_delta(update))
         if not isinstance(update, EventUpdate):
             return ""
         event = update.recorded.event
-        if isinstance(event, ModelAnswered):
+        if isinstance(event, RunCreated):
+            self.is_reviewed = event.review is not None
+        elif isinstance(event, ModelAnswered) and not self.is_reviewed:
             self._begin(event.turn, 0)
             rest = self._rest_of(event.message.text)
             return self._add(rest) if update.recorded.seq > self._after else ""
-        if isinstance(event, RunSucceeded) and not self._has_said(event):
+        elif isinstance(event, RunSucceeded) and not self._has_said(event):
             structured = event.structured
             output = event.output if structured is None else as_text(structured)
             return self._add(self._rest_of(output))
@@ -56,8 +61,8 @@ class SpokenText:
         if ended.structured is None:
             return ended.output == self._said
         try:
-            return bool(json.loads(self._said) == ended.structured)
-        except ValueError:
+            return bool(parse_untrusted_json(self._said) == ended.structured)
+        except UntrustedJSONError:
             return False
 
     def _take_delta(self, update: DeltaUpdate) -> str:

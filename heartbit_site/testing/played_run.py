@@ -119,5 +119,5 @@ def _made(event: Event) -> Iterator[tuple[str, ToolCall]]:
 def _parsed(arguments: str) -> Any:
     try:
         return json.loads(arguments or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return arguments

@@ -17,6 +17,7 @@ from agents.models import Run, RunEvent
 from agents.querysets import find_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError, HeartbitError, NotFoundError
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.turns import ForkIn, TurnCallOut
@@ -136,9 +137,9 @@ class ForkForm(forms.Form):
 
     def _object(self, name: str, what: str) -> Any:
         try:
-            value = json.loads(self._text(name))
-        except ValueError as error:
-            self.add_error(name, f"The {what} are not JSON: {error}.")
+            value = parse_untrusted_json(self._text(name))
+        except UntrustedJSONError as error:
+            self.add_error(name, f"The {what} are not JSON that can be stored: {error}")
             return None
         if not isinstance(value, dict):
             self.add_error(name, f"The {what} have to be a JSON object.")
@@ -197,6 +198,6 @@ def _versions(access: Access, agent: str) -> list[tuple[str, str]]:
 
 def _pretty(text: str) -> str:
     try:
-        return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-    except ValueError:
+        return json.dumps(parse_untrusted_json(text), ensure_ascii=False, indent=2)
+    except UntrustedJSONError:
         return text

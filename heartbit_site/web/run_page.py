@@ -27,6 +27,7 @@ from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.long_answers import answer_html
 from heartbit_site.base.rights import describe_refusal
 from heartbit_site.base.tone import STATUS_TONES, status_word
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.turns import AssistantMessageOut, Message, UserMessageOut
 from heartbit_site.operations import turns, webhooks
@@ -194,8 +195,8 @@ def _rows(run: Run, runs: int) -> int:
 
 def _pretty(text: str) -> str:
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = parse_untrusted_json(text)
+    except UntrustedJSONError:
         return text
     return (
         json.dumps(value, ensure_ascii=False, indent=2) if isinstance(value, dict | list) else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from agents.delivery.targets import describe_target
 from agents.models import Agent, WebhookEndpoint
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.shell.fields import LongText
 from scheduling.actions.save_schedule import problems
 from scheduling.actions.schedules import put
@@ -327,8 +327,8 @@ def _posted(data: Mapping[str, Any]) -> list[Target]:
         number = 0
         while (text := data.get(f"target-{number}-was")) is not None:
             try:
-                target = json.loads(text)
-            except ValueError:
+                target = parse_untrusted_json(text)
+            except UntrustedJSONError:
                 target = {}
             yield target if isinstance(target, dict) else {}
             number += 1

@@ -64,7 +64,7 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
     limits = ReaderLimits(PART_TIMEOUT_SECONDS, _CPU_SECONDS, _MEMORY_BYTES, _OUTPUT_BYTES)
     try:
         found = json.loads(read(_SCRIPT, [kind, str(pages_read)], data, limits))
-    except (ReaderError, ValueError):
+    except (ReaderError, ValueError, RecursionError):
         part = f", from page {pages_read + 1} on," if pages_read else ""
         raise UnreadableDocumentError(
             f"{name}{part} takes too much time or memory to read: split it, or store it as text."

@@ -10,26 +10,47 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.contrib.auth.models import Group
 
-from agents.actions.runs import steer_run
+from agents.actions.admit import create_deliveries
+from agents.actions.deliver_results import deliver_results
+from agents.actions.runs import cancel_run, steer_run
 from agents.actions.save_agent import create_agent
 from agents.actions.waits import answer_wait
+from agents.actions.webhooks import save_webhook
 from agents.choices import Placement, RunStatus
 from agents.definitions.validation_messages import InvalidSettingError
+from agents.delivery.targets import check_targets
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.follow import wait_for_end
-from agents.models import Agent, Run, RunEvent, Wait
+from agents.models import (
+    Agent,
+    Delivery,
+    Run,
+    RunEvent,
+    Wait,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from agents.reads.outcome import result_of
 from agents.reads.questions import question_of
 from agents.runs.overdue_waits import escalate_approvals, expire_waits
+from agents.runs.webhook_events import create_webhook_deliveries
 from agents.workflows.spec.workflow import WorkflowSpec
-from heartbit_site.base import orm
+from heartbit_site.base import aio, orm
 from heartbit_site.base.audit import SYSTEM, Actor
+from tests.delivery.conftest import mailbox, smtp
 from tests.runtime.test_server_questions import asked
 from tests.starts import start_run
+from tools.connectors.drive.folder import workspace_drive
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_django.fixtures import Settings
+
+    from tests.mailbox import Mailbox
     from tests.runtime.conftest import Studio
 
+__all__ = ["mailbox", "smtp"]
 Create = Callable[..., Agent]
 BOB = Actor("bob", via="web")
 
@@ -72,7 +93,7 @@ async def test_an_edited_result_replaces_the_agents(studio: Studio, agent: Creat
 
 async def test_a_rejected_result_fails_the_run(studio: Studio, agent: Create) -> None:
     run = await reviewed(studio, agent, "[[text: Draft.]]", decision="reject", message="No sources")
-    assert (run.status, run.output) == (RunStatus.FAILED, "Draft.")
+    assert (run.status, run.output) == (RunStatus.FAILED, None)
     assert run.error is not None
     assert run.error["message"] == "bob rejected the result: No sources"
 
@@ -129,9 +150,77 @@ async def test_an_unreviewed_result_is_escalated_then_expires(
     await orm.run_in_thread(partial(expire_waits, 10))
     studio.host.execute(wait.run_id)
     run = await wait_for_end(wait.run_id, studio.host.window)
-    assert (run.status, run.output) == (RunStatus.FAILED, "Draft.")
+    assert (run.status, run.output) == (RunStatus.FAILED, None)
     assert run.error is not None
     assert run.error["message"] == "No one reviewed the result in time."
+
+
+async def end_unapproved(studio: Studio, wait: Wait, how: str) -> None:
+    if how == "reject":
+        await decide(studio, wait, decision="reject", message="No sources")
+    elif how == "cancel":
+        cancel = partial(cancel_run, studio.workspace, wait.run_id, reason="no", by=BOB)
+        await orm.run_in_thread(cancel)
+    else:
+        rows = Wait.objects.filter(pk=wait.pk)
+        past = wait.created_at - timedelta(days=1)
+        await orm.run_in_thread(partial(rows.update, expires_at=past))
+        await orm.run_in_thread(partial(expire_waits, 10))
+    studio.host.execute(wait.run_id)
+
+
+@pytest.mark.parametrize("how", ["reject", "timeout", "cancel"])
+async def test_nothing_of_a_result_that_no_one_approved_is_delivered(
+    how: str,
+    studio: Studio,
+    agent: Create,
+    mailbox: Mailbox,
+    settings: Settings,
+    tmp_path: Path,
+) -> None:
+    settings.HEARTBIT_DRIVE_DIR = str(tmp_path)
+    await orm.run_in_thread(partial(agent, review="anyone", review_timeout_seconds=60))
+    wait = await asked(await studio.start("[[text: WRONG NUMBERS]]"))
+    hook = partial(WebhookEndpoint, workspace=studio.workspace, name="hook")
+    endpoint = hook(url="https://hooks.example/", events=["run.failed", "run.cancelled"])
+    await orm.run_in_thread(partial(save_webhook, endpoint, by=SYSTEM))
+    targets = [
+        {"kind": "email", "to": ["customer@example.org"], "subject": "Report"},
+        {"kind": "drive", "file": "latest.md", "replace": True},
+        {"kind": "artifact", "name": "report"},
+        {"kind": "webhook", "endpoint": endpoint.pk},
+    ]
+
+    def order() -> None:
+        drive = workspace_drive(studio.workspace.pk)
+        aio.run(drive.write("latest.md", b"Last week.\n", replace=True))
+        create_deliveries(
+            wait.run_id, studio.workspace, check_targets(studio.workspace, list(targets))
+        )
+
+    def deliver() -> list[Delivery]:
+        deliver_results()
+        create_webhook_deliveries(endpoint)
+        return list(Delivery.objects.filter(run_id=wait.run_id).order_by("position"))
+
+    await orm.run_in_thread(order)
+    await end_unapproved(studio, wait, how)
+    run = await wait_for_end(wait.run_id, studio.host.window)
+    mailed, written, kept, _ = await orm.run_in_thread(deliver)
+    drive = workspace_drive(studio.workspace.pk)
+    assert await orm.run_in_thread(partial(drive.read_whole, "latest.md")) == b"Last week.\n"
+    [letter] = mailbox.mails
+    told = WebhookDelivery.objects.filter(endpoint=endpoint).order_by("event")
+    payloads = [one.payload for one in await orm.run_in_thread(lambda: list(told))]
+    assert {one["type"] for one in payloads} == {"run.delivered", f"run.{run.status}"}
+    assert [one["data"]["output"] for one in payloads] == [None, None]
+    assert "WRONG" not in f"{letter.as_string()}{payloads}".replace(run.task, "")
+    assert (mailed.status, written.status, kept.status) == ("delivered", "failed", "failed")
+    if how == "reject":
+        reason = "bob rejected the result: No sources"
+        ended = "The run ended without an answer that could be"
+        assert written.error == f"{ended} stored: {reason}."
+        assert kept.error == f"{ended} kept: {reason}."
 
 
 async def test_a_run_under_review_takes_no_message(studio: Studio, agent: Create) -> None:

@@ -88,6 +88,29 @@ def test_a_failed_test_counts_as_its_setting_says(tested: Plan, on_error: str, s
     assert waiting.note == f"Its test failed, and on_error is {on_error}: The feed is gone."
 
 
+@pytest.mark.parametrize(("on_error", "status"), [("run", "started"), ("skip", "skipped")])
+@pytest.mark.parametrize("output", ["[" * 100_000, "[1" + "0" * 30 + "]"])
+def test_a_hostile_result_is_a_failed_test(
+    tested: Plan, on_error: str, status: str, output: str
+) -> None:
+    plan = tested(test={"tool": "current_time", "when": "result", "on_error": on_error})
+    waiting = fire(plan)
+    end(waiting.test_run_id, output)
+    fire_due(only=plan.pk)
+    waiting.refresh_from_db()
+    assert waiting.status == status
+    assert waiting.note.startswith(f"Its test failed, and on_error is {on_error}: The JSON ")
+
+
+def test_a_hostile_last_result_is_a_text(planned: Plan) -> None:
+    plan = planned(test={"when": "last == None or 'x' in last.data", "on_error": "skip"})
+    first = fire(plan)
+    end(first.run_id, "[" * 100_000)
+    skipped = fire(plan)
+    assert (skipped.status, skipped.run_id) == ("skipped", None)
+    assert skipped.note == "Its test said no: `last == None or 'x' in last.data` is false."
+
+
 def test_a_slot_during_a_test_is_skipped_and_a_person_is_not_tested(tested: Plan) -> None:
     plan = tested(test={"tool": "current_time"})
     waiting = fire(plan)

@@ -14,17 +14,22 @@ from agents.actions.draft_agent import (
     start_test,
 )
 from agents.actions.publish_agent import publish_agent
+from agents.actions.runs import cancel_run, retry_run
 from agents.actions.save_agent import VersionConflictError
+from agents.choices import BusyPolicy
 from agents.definitions.validation_messages import InvalidSettingError
-from agents.models import Agent, AgentDraft, Run
+from agents.errors import AgentNotFoundError, TooManyRunsError
+from agents.models import Agent, AgentDraft, Budget, Conversation, Run
 from agents.models.draft import DRAFT
 from agents.reads.agent_status import agents_with_metrics
 from agents.reads.agents import find_editable, spec_of
 from agents.reads.drafts import draft_of, source_of, stamp_of
-from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.access import Access
+from heartbit_site.base.audit import SYSTEM, Actor, actor_of
+from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models import AuditEntry
 from tests.fleet import wait_until
-from tests.starts import post_message
+from tests.starts import post_message, start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -144,3 +149,66 @@ def test_given_a_test_then_the_draft_answers_with_the_agents_team(workspace: Wor
     assert (child.agent, child.version.agent.origin) == ("writer", "")
     (orchestrator,) = agents_with_metrics(workspace, names=["orchestrator"])
     assert orchestrator.metrics.runs == 0
+
+
+@pytest.fixture
+def talk(workspace: Workspace) -> Conversation:
+    """A test of the writer's draft, on a queue that no worker serves."""
+    keep(workspace, system_prompt="UNPUBLISHED", queue="nobody-serves-this")
+    return start_test(workspace, "writer", by=ANNA)
+
+
+def test_given_a_test_then_only_those_who_may_edit_the_agent_continue_or_fork_it(
+    workspace: Workspace, talk: Conversation
+) -> None:
+    scopes = frozenset({"runs:read", "runs:write"})
+    operator = actor_of(Access(workspace, "oper", "api", scopes, None, key_id=1))
+    for policy in (BusyPolicy.QUEUE, BusyPolicy.STEER):
+        with pytest.raises(ForbiddenError):
+            post_message(talk, "Go.", busy_policy=policy, by=operator)
+    made = post_message(talk, "Go.", by=ANNA).run_id
+    cancel_run(workspace, made, reason="no")
+    with pytest.raises(ForbiddenError):
+        retry_run(Run.objects.get(pk=made), by=operator)
+    assert Run.objects.filter(workspace=workspace).count() == 1
+
+
+def test_given_a_stopped_agent_then_its_draft_is_not_tested(
+    workspace: Workspace, talk: Conversation
+) -> None:
+    Agent.objects.filter(workspace=workspace, origin="", name="writer").update(enabled=False)
+    with pytest.raises(AgentNotFoundError, match="The agent writer is stopped"):
+        post_message(talk, "Go.")
+    assert not Run.objects.filter(workspace=workspace).exists()
+
+
+def test_given_a_limit_of_the_agents_runs_then_tests_of_its_draft_count(
+    workspace: Workspace, talk: Conversation
+) -> None:
+    agents = Agent.objects.filter(workspace=workspace, origin="", name="writer")
+    agents.update(max_runs_per_minute=1)
+    post_message(talk, "One.")
+    with pytest.raises(TooManyRunsError):
+        post_message(talk, "Two.")
+    with pytest.raises(TooManyRunsError):
+        start_run(workspace, "Three.", agent="writer")
+
+
+@pytest.mark.usefixtures("worker")
+def test_given_a_budget_of_the_agent_then_tests_of_its_draft_count(workspace: Workspace) -> None:
+    keep(workspace, system_prompt="UNPUBLISHED")
+    writer = find_editable(workspace, "writer")
+    values: dict[str, Any] = {"workspace": workspace, "agent": writer, "period": "day"}
+    budget = Budget.objects.create(max_tokens=10_000_000, **values)
+    talk = start_test(workspace, "writer", by=ANNA)
+
+    def said(text: str) -> Run:
+        runs = Run.objects.filter(pk=post_message(talk, text, model="openai:fake").run_id)
+        wait_until(runs.filter(finished_at__isnull=False).exists, what="the test's end")
+        return runs.get()
+
+    assert said("[[text: One.]]").status == "succeeded"
+    budget.refresh_from_db()
+    assert budget.spent_tokens > 0
+    Budget.objects.filter(pk=budget.pk).update(max_tokens=1)
+    assert said("[[text: Two.]]").status == "failed"

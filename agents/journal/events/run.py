@@ -163,7 +163,7 @@ class RunFailed(Event):
         kind: ``limit``, ``model``, ``output``, ``tool``, ``memory`` (another memory provider),
             ``review``, ``definition`` or ``internal``.
         limit: Name of the limit, if kind is ``limit``.
-        partial: The last text produced before the end.
+        partial: The last text produced before the end; empty if people review the run's result.
     """
 
     type: ClassVar[str] = "run.failed"

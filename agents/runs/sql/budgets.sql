@@ -14,6 +14,15 @@ RETURNS numeric LANGUAGE sql STABLE AS $$
                 THEN b.spent_usd ELSE 0 END
 $$;
 
+-- Return the agent whose limits and budgets apply to runs of an agent: of a draft, the agent that it is the
+-- draft of; else the agent itself.
+CREATE OR REPLACE FUNCTION heartbit_published(p_agent bigint)
+RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT coalesce((SELECT p.id FROM agents_agent d JOIN agents_agent p
+                     ON p.workspace_id = d.workspace_id AND p.origin = '' AND p.name = d.name
+                     WHERE d.id = p_agent AND d.origin = 'draft'), p_agent)
+$$;
+
 -- Return true if a budget counts the model calls of a run: those of its agent, of the person or the
 -- schedule that started its tree, or all.
 CREATE OR REPLACE FUNCTION heartbit_counts(b agents_budget, p_run uuid)
@@ -21,7 +30,7 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM agents_run r JOIN agents_run t ON t.id = r.root_id
         JOIN agents_agentversion v ON v.id = r.version_id
-        WHERE r.id = p_run AND (b.agent_id IS NULL OR b.agent_id = v.agent_id)
+        WHERE r.id = p_run AND (b.agent_id IS NULL OR b.agent_id = heartbit_published(v.agent_id))
               AND (b.person_id IS NULL OR b.person_id = t.started_user_id)
               AND (b.schedule = '' OR t.started_by = 'schedule ' || b.schedule))
 $$;

@@ -144,7 +144,8 @@ BEGIN
     PERFORM 1 FROM agents_runcount c
     WHERE c.workspace_id = p_workspace AND (c.agent_id IS NULL OR c.agent_id = (
               SELECT a.id FROM agents_agent a WHERE a.workspace_id = p_workspace
-              AND a.origin = p_origin AND a.name = p_agent))
+              -- A test of a draft counts as a run of the agent.
+              AND a.origin = CASE p_origin WHEN 'draft' THEN '' ELSE p_origin END AND a.name = p_agent))
     ORDER BY c.agent_id NULLS FIRST FOR NO KEY UPDATE;
     SELECT t.* INTO l FROM agents_run t
     WHERE t.conversation_id = p_conversation AND t.finished_at IS NULL

@@ -39,12 +39,16 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
                    WHERE t.workspace_id = p_workspace AND t.idempotency_key = p_key)
 $$;
 
--- Count a new run against the day of its workspace and the minute of its agent. Null: one of the limits
--- is reached. False: nothing was counted, because there is no limit or the key was used before.
+-- Count a new run against the day of its workspace and the minute of its agent; the test of a draft counts
+-- as a run of the agent. Null: one of the limits is reached, or that agent is stopped. False: nothing was counted, because there is no limit or the key was used before.
 CREATE OR REPLACE FUNCTION heartbit_admit(a agents_agent, p_key text)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE v_a_day int;
 BEGIN
+    IF a.origin = 'draft' THEN
+        SELECT p.* INTO a FROM agents_agent p WHERE p.id = heartbit_published(a.id) AND p.enabled;
+        IF NOT FOUND THEN RETURN NULL; END IF;
+    END IF;
     SELECT t.runs_per_day INTO v_a_day
     FROM base_workspace w JOIN base_tier t ON t.id = w.tier_id WHERE w.id = a.workspace_id;
     IF v_a_day IS NULL AND a.max_runs_per_minute IS NULL THEN RETURN false; END IF;
@@ -64,7 +68,7 @@ END $$;
 CREATE OR REPLACE FUNCTION heartbit_admit_not(a agents_agent)
 RETURNS void LANGUAGE sql AS $$
     UPDATE agents_runcount c SET runs = greatest(c.runs - 1, 0)
-    WHERE c.workspace_id = a.workspace_id AND (c.agent_id IS NULL OR c.agent_id = a.id)
+    WHERE c.workspace_id = a.workspace_id AND (c.agent_id IS NULL OR c.agent_id = heartbit_published(a.id))
 $$;
 
 -- ---------------------------------------------------------------------------------- budgets of tiers

@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 TERMS: Final = """
     SELECT w.unknown_prices,
            (SELECT jsonb_agg(jsonb_build_array(
-                b.id, b.agent_id, b.person_id, b.schedule, b.max_usd IS NOT NULL) ORDER BY b.id)
-            FROM agents_budget b WHERE b.workspace_id = w.id) AS scopes,
+                b.id, b.agent_id, b.person_id, b.schedule, b.max_usd IS NOT NULL, d.id)
+                ORDER BY b.id)
+            FROM agents_budget b LEFT JOIN agents_agent a ON a.id = b.agent_id
+            LEFT JOIN agents_agent d ON d.workspace_id = a.workspace_id AND d.origin = 'draft'
+                                        AND d.name = a.name AND a.origin = ''
+            WHERE b.workspace_id = w.id) AS scopes,
            (SELECT jsonb_object_agg(p.model, jsonb_build_array(
                 p.input_usd::text, p.output_usd::text, p.cached_input_usd::text))
             FROM agents_modelprice p WHERE p.workspace_id = w.id) AS rates
@@ -50,6 +54,7 @@ class BudgetScope:
 
     Attributes:
         limits_money: True if the budget has a limit in US dollars.
+        draft_id: Row of the agent's draft, whose tests count as its runs; None: there is none.
     """
 
     id: int
@@ -57,11 +62,12 @@ class BudgetScope:
     person_id: int | None
     schedule: str
     limits_money: bool
+    draft_id: int | None = None
 
     def concerns(self, counted: RunScope) -> bool:
         """Return False if another agent's or another person's runs are counted."""
-        agents, people = (None, counted.agent_id), (None, counted.user_id)
-        return self.agent_id in agents and self.person_id in people
+        is_agents = self.agent_id is None or counted.agent_id in (self.agent_id, self.draft_id)
+        return is_agents and self.person_id in (None, counted.user_id)
 
 
 @dataclass(frozen=True, slots=True)

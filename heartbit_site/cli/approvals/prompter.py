@@ -241,7 +241,7 @@ async def _letter(kind: Kind) -> str:
 def _compact(draft: str) -> str:
     try:
         return compact_json(json.loads(draft))
-    except ValueError:
+    except (ValueError, RecursionError):
         return draft
 
 

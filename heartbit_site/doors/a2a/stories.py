@@ -10,9 +10,11 @@ from typing import Any, Final
 from agents.delivery.task_states import artifact
 from agents.journal.events import (
     ApprovalRequested,
+    BudgetAsked,
     CallWaiting,
     Closing,
     OutcomeRequested,
+    ReviewRequested,
     RunStarted,
     WaitResolved,
 )
@@ -30,6 +32,8 @@ _TURNS: Final = (
     ApprovalRequested,
     CallWaiting,
     OutcomeRequested,
+    ReviewRequested,
+    BudgetAsked,
     WaitResolved,
     Closing,
 )

@@ -15,6 +15,7 @@ from agents.journal.events import (
     ToolFinished,
 )
 from agents.live.updates import DeltaUpdate, EventUpdate, ProgressUpdate, Update
+from agents.output import respond
 from agents.workflows.events import GraphCommitted
 from heartbit_site.doors.client_tools import call_id_of
 from heartbit_site.doors.spoken import SpokenText
@@ -93,10 +94,12 @@ class Story:
                     yield from self._say(text, event.turn)
                 yield from self._end_message()
                 for index, call in enumerate(event.message.tool_calls):
-                    yield from self._called(f"{event.turn}.{index}", call.name, call.arguments)
+                    if not self._has_result(call.name):
+                        yield from self._called(f"{event.turn}.{index}", call.name, call.arguments)
             case ToolFinished():
                 # The client has its own results; calls within a program were not told.
-                if self._tools.get(event.call_id) not in (None, *self._client_tools):
+                name = self._tools.get(event.call_id)
+                if name not in (None, *self._client_tools) and not self._has_result(name):
                     yield {
                         "type": "TOOL_CALL_RESULT",
                         "messageId": f"result_{self._run_id.hex}_{event.call_id}",
@@ -109,6 +112,10 @@ class Story:
                     yield from self._begin(f"superstep {event.superstep + 1}")
             case RunSucceeded() if text:
                 yield from self._say(text, self._turn)
+
+    def _has_result(self, tool: str) -> bool:
+        """Return True if calls of a tool hold a result that people review first."""
+        return self._said.is_reviewed and tool == respond.NAME
 
     def _called(self, call_id: str, name: str, arguments: str) -> Iterator[AgEvent]:
         place = {"toolCallId": call_id_of(self._run_id, call_id)}

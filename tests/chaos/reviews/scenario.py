@@ -59,14 +59,14 @@ class Case:
     agent: str
     decisions: tuple[str, ...]
     status: str
-    output: str
+    output: str | None
 
 
 CASES: Final = (
     Case("writer", ("approve",), "succeeded", "First."),
     Case("writer", ("changes", "approve"), "succeeded", "Second."),
     Case("writer", ("edit",), "succeeded", "Mine."),
-    Case("writer", ("reject",), "failed", "First."),
+    Case("writer", ("reject",), "failed", None),
     Case("report", ("edit",), "succeeded", "Mine."),
 )
 
