@@ -153,8 +153,9 @@ OWN_KEYS = Noun("own_keys", module="members", read=MEMBER, write=MEMBER)
 
 LIST_OWN_KEYS = OWN_KEYS.get("list_own_keys", "/me/keys", KeysOut, "List your own keys")
 CREATE_OWN_KEY = OWN_KEYS.post(
-    "create_own_key", "/me/keys", NewKeyOut, "Create a key of your own", body=KeyIn, status=201
-)
+    "create_own_key", "/me/keys", NewKeyOut, "Create a key of your own", body=KeyIn, status=201,
+    errors=(409,),
+)  # fmt: skip
 REVOKE_OWN_KEY = OWN_KEYS.post(
     "revoke_own_key", "/me/keys/{prefix}/revoke", KeyOut, "Revoke a key of your own"
 )
@@ -162,5 +163,5 @@ REVOKE_OWN_KEY = OWN_KEYS.post(
 KEYS = Noun("keys", module="members", read=MANAGE, write=MANAGE)
 
 LIST_KEYS = KEYS.get("list_keys", "/keys", KeysOut, command="`heartbit keys list`")
-CREATE_KEY = KEYS.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201)
+CREATE_KEY = KEYS.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201, errors=(409,))
 REVOKE_KEY = KEYS.post("revoke_key", "/keys/{prefix}/revoke", KeyOut)
