@@ -18,6 +18,7 @@ from django.utils.http import urlsafe_base64_encode
 from heartbit_site.base import queues
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.mail_addresses import same_address
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.untrusted import clean_text
 
@@ -39,8 +40,9 @@ def ask_for_reset(address: str) -> None:
         address: E-mail address as typed.
     """
     address = clean_text(address).strip()
-    found = User.objects.filter(email__iexact=address, is_active=True) if address else ()
-    ids = [user.pk for user in list(found)[:MOST_ACCOUNTS] if _may_be_sent(user)]
+    alike = User.objects.filter(email__iexact=address, is_active=True) if address else ()
+    found = [user for user in alike if same_address(user.email, address)]
+    ids = [user.pk for user in found[:MOST_ACCOUNTS] if _may_be_sent(user)]
     about = ",".join(map(str, ids))
     send(TaskMessage(queues.MAIL_ACCOUNT_LINKS, about, queues.SYSTEM, PAUSE.total_seconds()))
 
