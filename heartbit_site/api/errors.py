@@ -41,6 +41,7 @@ from heartbit_site.base.errors import (
     NotFoundError,
     Remedy,
 )
+from heartbit_site.base.reader_process import ReadersBusyError
 from heartbit_site.contract.operation import find_operation
 from heartbit_site.contract.problem import fault
 from memory.errors import MemoryProviderError
@@ -98,6 +99,7 @@ STATUSES: tuple[tuple[type[HeartbitError], int], ...] = (
     (ConflictError, 409),
     (TooLargeError, 413),
     (TooBusyError, 503),
+    (ReadersBusyError, 503),
     (ModelUnreachableError, 503),
     (NoSandboxError, 503),
     (MemoryProviderError, 503),
@@ -150,7 +152,7 @@ def heartbit_error(request: HttpRequest, error: Any) -> HttpResponse:
     scope = error.scope if isinstance(error, ForbiddenError) else None
     code, remedy = problem_code(type(error)), _remedy(error.remedy)
     response = answer(status_of(error), code, str(error), scope=scope, remedy=remedy)
-    if isinstance(error, TooManyRequestsError | NotNowError):
+    if isinstance(error, TooManyRequestsError | NotNowError | ReadersBusyError):
         response["Retry-After"] = str(error.seconds)
     return response
 

@@ -36,7 +36,7 @@ def pictures_in(data: bytes, name: str) -> list[Picture]:
     """Return a picture re-encoded, or the pages of a PDF.
 
     Raises:
-        PictureError: As ``reencode`` and ``pages_of``.
+        PictureError: As ``reencode`` and ``pages_of``, as the other errors are.
     """
     return pages_of(data, name) if is_pdf(data) else [reencode(data, name)]
 
@@ -50,6 +50,8 @@ def pages_of(data: bytes, name: str) -> list[Picture]:
 
     Raises:
         PictureError: The extra is missing, or the PDF is damaged, too large or too long.
+        ReadersBusyError: As ``read``.
+        ReadingTimeError: As ``read``.
     """
     if find_spec("pypdfium2") is None:
         raise PictureError(

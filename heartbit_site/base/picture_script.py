@@ -39,10 +39,15 @@ def main(kind: str, most_pixels: int, longest_side: int) -> None:
 def _encoded(image: Image.Image, longest_side: int) -> tuple[str, bytes]:
     is_lossy = image.format in ("JPEG", "WEBP")
     image.draft("RGB", (longest_side, longest_side))
-    shown = ImageOps.exif_transpose(image)
-    is_clear = shown.has_transparency_data
-    plain = shown.convert("RGBA" if is_clear else "RGB")
+    is_clear = image.has_transparency_data
+    mode = "RGBA" if is_clear else "RGB"
+    if image.mode == mode:
+        plain: Image.Image = image
+    else:
+        plain = image.convert(mode)
+        image.close()
     plain.thumbnail((longest_side, longest_side))
+    plain = ImageOps.exif_transpose(plain)  # a turn takes a copy, of few pixels now
     plain.info.clear()
     if is_clear or not is_lossy:
         png = _saved(plain, "PNG")

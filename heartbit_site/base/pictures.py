@@ -20,7 +20,10 @@ from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read
 #: Pictures of one message or result at most.
 MOST_PICTURES: Final = 20
 MOST_BYTES: Final = 10_000_000
+#: Of a JPEG, which is decoded at a fraction of its size.
 MOST_PIXELS: Final = 40_000_000
+#: Of the other kinds, which are decoded whole: 80 MB.
+MOST_WHOLE_PIXELS: Final = 20_000_000
 #: Models see no more of a picture: a larger one is made smaller.
 LONGEST_SIDE: Final = 2_000
 _KINDS: Final = (
@@ -29,7 +32,7 @@ _KINDS: Final = (
     (b"GIF8", 0, "GIF"),
     (b"WEBP", 8, "WEBP"),
 )
-_LIMITS: Final = ReaderLimits(20.0, 15, 1_000_000_000, 20_000_000)
+_LIMITS: Final = ReaderLimits(20.0, 15, 500_000_000, 20_000_000)
 _SCRIPT: Final = Path(__file__).with_name("picture_script.py")
 
 
@@ -103,9 +106,12 @@ def reencode(data: bytes, name: str) -> Picture:
 
     Raises:
         PictureError: It is another kind of file, damaged, or too large.
+        ReadersBusyError: As ``read``.
+        ReadingTimeError: As ``read``.
     """
     kind = require_kind(data, name)
-    words = (kind, str(MOST_PIXELS), str(LONGEST_SIDE))
+    most_pixels = MOST_PIXELS if kind == "JPEG" else MOST_WHOLE_PIXELS
+    words = (kind, str(most_pixels), str(LONGEST_SIDE))
     try:
         answer = read(_SCRIPT, words, data, _LIMITS)
     except ReaderError:

@@ -110,7 +110,8 @@ MCP_PERSON_CLAIM: Final = Variable(
     "HEARTBIT_MCP_PERSON_CLAIM",
     "preferred_username",
     str,
-    help="claim of those tokens that is the person's username here",
+    help="claim of those tokens that is the person's username here, one that people cannot change; "
+    "unused if people sign in at the same issuer",
 )
 OIDC_ISSUER: Final = text(
     "HEARTBIT_OIDC_ISSUER",

@@ -167,5 +167,5 @@ REVOKE_OWN_KEY = OWN_KEYS.post(
 KEYS = Noun("keys", module="members", read=MANAGE, write=MANAGE)
 
 LIST_KEYS = KEYS.get("list_keys", "/keys", KeysOut, command="`heartbit keys list`")
-CREATE_KEY = KEYS.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201)
+CREATE_KEY = KEYS.post("create_key", "/keys", NewKeyOut, body=KeyIn, status=201, errors=(409,))
 REVOKE_KEY = KEYS.post("revoke_key", "/keys/{prefix}/revoke", KeyOut)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -32,9 +32,13 @@ from heartbit_site.api.routes.events import BEAT_SECONDS, CHECK_SECONDS, with_si
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access, refresh_access
 from heartbit_site.base.audit import starter_of
+from heartbit_site.base.pictures import Picture
+from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.doors.requests import RequestError
 from heartbit_site.doors.spoken import SpokenText
-from heartbit_site.operations.attached import pictures_of
+from heartbit_site.operations.attached import after_reading, attachments
+
+T = TypeVar("T")
 
 #: Time after which a request that waits for people gives up; its run does not.
 LONGEST_SECONDS: Final = 3_600
@@ -46,7 +50,7 @@ def start(
     task: str,
     *,
     thread: Sequence[Mapping[str, Any]] = (),
-    images: Sequence[str] = (),
+    pictures: Sequence[Picture] = (),
     conversation: Conversation | None = None,
     schema: Mapping[str, Any] | None = None,
     client: Mapping[str, Any] | None = None,
@@ -60,7 +64,7 @@ def start(
         agent: Name of an agent or a workflow.
         task: The task.
         thread: Messages before it, as runs of a thread, each {task, output, steers} and images.
-        images: Images beside the task, as data URLs; these and earlier ones are re-encoded.
+        pictures: Those of the thread's images and of the task's, in order (``with_pictures``).
         conversation: Conversation that it continues.
         schema: JSON Schema of the answer; None: the agent's own.
         client: Data that the protocol returns with the run (``kept_with``).
@@ -68,24 +72,20 @@ def start(
         key: Idempotency key; None: a request that is sent again starts another run.
 
     Raises:
-        RequestError: A workflow is given images.
         HeartbitError: As ``admit``.
     """
-    if images and takers(access).filter(name=agent).exclude(kind="agent").exists():
-        raise RequestError("Images are for agents: a workflow reads text and data.")
     counts = [len(one.get("images", ())) for one in thread]
-    earlier = [image for one in thread for image in one.get("images", ())]
-    pictures = iter(pictures_of(access, [*earlier, *images]))
+    left = iter(pictures)
     request = RunRequest(
         access.workspace,
         task,
         agent=agent,
         thread=[
             {name: value for name, value in one.items() if name != "images"}
-            | ({"pictures": list(islice(pictures, count))} if count else {})
+            | ({"pictures": list(islice(left, count))} if count else {})
             for one, count in zip(thread, counts, strict=True)
         ],
-        pictures=list(pictures),
+        pictures=list(left),
         conversation=conversation,
         response_schema=schema,
         client=client or {},
@@ -94,6 +94,42 @@ def start(
         by=starter_of(access),
     )
     return admit(request).run_id
+
+
+def with_pictures(
+    access: Access,
+    agent: str,
+    thread: Sequence[Mapping[str, Any]],
+    images: Sequence[str],
+    then: Callable[[Sequence[Picture]], T],
+) -> T | PendingAnswer[T]:
+    """Return what ``then`` does with a request's images re-encoded; it may use the ORM.
+
+    Args:
+        access: The caller.
+        agent: Name of an agent or a workflow.
+        thread: As for ``start``.
+        images: Images beside the task, as data URLs; these and earlier ones are re-encoded.
+        then: Starts the run.
+
+    Raises:
+        RequestError: A workflow is given images.
+    """
+    if images and takers(access).filter(name=agent).exclude(kind="agent").exists():
+        raise RequestError("Images are for agents: a workflow reads text and data.")
+    earlier = [image for one in thread for image in one.get("images", ())]
+    given = attachments(access, [*earlier, *images])
+    return then(()) if given is None else after_reading(given.read_pictures, then)
+
+
+async def carry_out(begin: Callable[[], T | PendingAnswer[T]]) -> T:
+    """Return what a function does in a thread that may use the ORM, images read in between."""
+    found = await orm.run_in_thread(begin)
+    if not isinstance(found, PendingAnswer):
+        return found
+    answer: Any = await found.wait()  # no answer of an operation, which may have a status
+    result: T = answer
+    return result
 
 
 def takers(access: Access) -> QuerySet[Agent]:

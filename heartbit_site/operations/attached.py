@@ -5,24 +5,29 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, starmap
+from typing import Final, TypeVar
 
 from agents.llm.wrappers.pictured import ADDRESS
 from agents.querysets import find_run
 from agents.reads.artifacts import stored_content
+from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.base.pdf_pages import is_pdf, pages_of, pictures_in
 from heartbit_site.base.pictures import MOST_PICTURES, Picture, PictureError, from_base64
-from heartbit_site.base.reader_process import MOST_AT_ONCE
+from heartbit_site.base.reader_process import read_aside
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.contract.model import MAX_TASK_CHARACTERS
+from heartbit_site.contract.operation import Answered, PendingAnswer
 from memory.choices import DocumentKind
 from memory.errors import UnreadableDocumentError
 from memory.knowledge.reader import read_part
+
+T = TypeVar("T")
+Out = TypeVar("Out")
 
 #: Characters of each document that the model reads.
 MOST_CHARACTERS: Final = 100_000
@@ -33,59 +38,99 @@ class AttachmentError(HeartbitError):
     """A document cannot be attached; the message is one sentence that names it."""
 
 
-def attached(
-    access: Access, text: str, *, images: Sequence[str], documents: Mapping[str, str]
-) -> tuple[str, list[Picture]]:
-    """Return a message with documents as marked parts of its text, and the pictures beside it.
+@dataclass(frozen=True, slots=True)
+class Attachments:
+    """Files of a request before they are read.
 
-    The chat folds the parts. A PDF without text, such as a scan, is shown: its pages are pictures.
-
-    Args:
-        access: The caller.
-        text: The message; with pictures alone the result says so, as no message is empty.
-        images: As of ``pictures_of``.
-        documents: Content in base64, by file name.
-
-    Raises:
-        PictureError: A picture or a page is not accepted, or there are more than 20.
-        AttachmentError: A document is not base64, of another type, or cannot be read; or they are
-            too long together.
+    Attributes:
+        pictures: Pictures and PDFs to be shown, each with its name.
+        documents: Documents, each with its name.
     """
-    pictures = pictures_of(access, images)
-    parts = []
-    for name, content in documents.items():
-        part, pages = _part(name, content)
-        parts.append(part)
-        pictures += pages
-    if len(pictures) > MOST_PICTURES:
-        raise PictureError(
-            f"These are {len(pictures)} pictures and pages: attach at most {MOST_PICTURES}."
-        )
-    if sum(map(len, parts)) > MAX_TASK_CHARACTERS:
-        raise AttachmentError(
-            f"The documents have more than {MAX_TASK_CHARACTERS:,} characters together: attach "
-            "fewer."
-        )
-    said = "\n\n".join(filter(None, (text.strip(), *parts)))
-    return said or ("See the attached." if pictures else ""), pictures
+
+    pictures: Sequence[tuple[bytes, str]]
+    documents: Sequence[tuple[bytes, str]]
+
+    def read_pictures(self) -> list[Picture]:
+        """Return the pictures, re-encoded, and the pages of PDFs; see ``after_reading``."""
+        return list(chain.from_iterable(starmap(pictures_in, self.pictures)))
+
+    def read_beside(self, text: str) -> tuple[str, list[Picture]]:
+        """Return a message with documents as marked parts of its text, and the pictures beside it.
+
+        The chat folds the parts. A PDF without text, such as a scan, is shown: its pages are
+        pictures. The calling thread waits for processes: see ``after_reading``.
+
+        Args:
+            text: The message; with pictures alone the result says so, as no message is empty.
+
+        Raises:
+            PictureError: A picture or a page is not accepted, or there are more than 20.
+            AttachmentError: A document is of another type, or cannot be read; or they are too long
+                together.
+            ReadersBusyError: As ``reader_process.read``.
+            ReadingTimeError: As ``reader_process.read``.
+        """
+        pictures = self.read_pictures()
+        parts = []
+        for data, name in self.documents:
+            part, pages = _part(name, data)
+            parts.append(part)
+            pictures += pages
+        if len(pictures) > MOST_PICTURES:
+            raise PictureError(
+                f"These are {len(pictures)} pictures and pages: attach at most {MOST_PICTURES}."
+            )
+        if sum(map(len, parts)) > MAX_TASK_CHARACTERS:
+            raise AttachmentError(
+                f"The documents have more than {MAX_TASK_CHARACTERS:,} characters together: attach "
+                "fewer."
+            )
+        said = "\n\n".join(filter(None, (text.strip(), *parts)))
+        return said or ("See the attached." if pictures else ""), pictures
 
 
-def pictures_of(access: Access, images: Sequence[str]) -> list[Picture]:
-    """Return the pictures of a request, re-encoded; of a PDF its pages.
+def attachments(
+    access: Access, images: Sequence[str], documents: Mapping[str, str] | None = None
+) -> Attachments | None:
+    """Return the files of a request, which are not looked at yet; None: it has none.
 
     Args:
         access: The caller.
         images: Each in base64, as a data URL, or as ``artifact:RUN/NAME``.
+        documents: Content in base64, by file name.
 
     Raises:
-        PictureError: One is not accepted.
+        PictureError: A picture is not base64, or no artifact of the workspace.
+        AttachmentError: A document is not base64.
     """
+    if not images and not documents:
+        return None
     names = (f"Picture {number}" for number in range(1, len(images) + 1))
-    given = [
-        (_content(access, image, name), name) for image, name in zip(images, names, strict=True)
-    ]
-    with ThreadPoolExecutor(MOST_AT_ONCE) as readers:  # each waits for a process of its own
-        return list(chain(*readers.map(lambda one: pictures_in(*one), given)))
+    return Attachments(
+        [(_content(access, image, name), name) for image, name in zip(images, names, strict=True)],
+        [_document(name, content) for name, content in (documents or {}).items()],
+    )
+
+
+def after_reading(
+    read: Callable[[], T], then: Callable[[T], Out | Answered[Out] | PendingAnswer[Out]]
+) -> PendingAnswer[Out]:
+    """Return the answer to a request with files, which are read outside the ORM's threads.
+
+    A hostile file takes as long as its reader may: the threads that all requests need, and
+    transactions, do not wait for it.
+
+    Args:
+        read: Reads the files, without the ORM.
+        then: Answers with what was read; may use the ORM.
+    """
+
+    async def wait() -> Out | Answered[Out]:
+        found = await read_aside(read)
+        answer = await orm.run_in_thread(lambda: then(found))
+        return await answer.wait() if isinstance(answer, PendingAnswer) else answer
+
+    return PendingAnswer(wait)
 
 
 def _content(access: Access, image: str, name: str) -> bytes:
@@ -101,12 +146,15 @@ def _content(access: Access, image: str, name: str) -> bytes:
     return content
 
 
-def _part(given: str, content: str) -> tuple[str, list[Picture]]:
+def _document(given: str, content: str) -> tuple[bytes, str]:
     name = given.replace('"', "_").replace("\n", "_").replace("\r", "_")[-120:] or "file"
     try:
-        data = base64.b64decode(content, validate=True)
+        return base64.b64decode(content, validate=True), name
     except (binascii.Error, ValueError):
         raise AttachmentError(f"{name} is not base64: encode its bytes.") from None
+
+
+def _part(name: str, data: bytes) -> tuple[str, list[Picture]]:
     text = _text(name, data)
     pages = [] if text or not is_pdf(data) else pages_of(data, name)
     text = f"[shown as {len(pages)} pictures, one a page]" if pages else text

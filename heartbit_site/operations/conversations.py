@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from django.db import transaction
@@ -14,6 +16,7 @@ from agents.models import Conversation, Run
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record, starter_of
 from heartbit_site.base.errors import ConflictError
+from heartbit_site.base.pictures import Picture
 from heartbit_site.contract.conversations import (
     ConversationChangeIn,
     ConversationIn,
@@ -25,7 +28,8 @@ from heartbit_site.contract.conversations import (
     ThreadOut,
 )
 from heartbit_site.contract.model import Cursor, Limit, Name, Word
-from heartbit_site.operations.attached import attached
+from heartbit_site.contract.operation import PendingAnswer
+from heartbit_site.operations.attached import after_reading, attachments
 from heartbit_site.operations.messages_of_conversations import (
     find_conversation,
     find_message,
@@ -117,13 +121,29 @@ def delete_conversation(access: Access, conversation_id: Word) -> None:
     )
 
 
-@transaction.atomic  # so that the thread is not deleted meanwhile
 def post_message(
     access: Access, conversation_id: Word, body: MessageIn, *, idempotency_key: Word | None = None
-) -> PostedOut:
+) -> PostedOut | PendingAnswer[PostedOut]:
     """Send the agent a message; 409 if a run is active and the policy is `reject`."""
-    policy = body.busy_policy
-    text, pictures = attached(access, body.text, images=body.images, documents=body.documents)
+    given = attachments(access, body.images, body.documents)
+    if given is None:
+        return _posted(access, conversation_id, body, idempotency_key, (body.text, ()))
+    find_conversation(access.workspace, conversation_id)
+    return after_reading(
+        partial(given.read_beside, body.text),
+        lambda read: _posted(access, conversation_id, body, idempotency_key, read),
+    )
+
+
+@transaction.atomic  # so that the thread is not deleted meanwhile
+def _posted(
+    access: Access,
+    conversation_id: str,
+    body: MessageIn,
+    key: str | None,
+    read: tuple[str, Sequence[Picture]],
+) -> PostedOut:
+    policy, (text, pictures) = body.busy_policy, read
     request = RunRequest(
         access.workspace,
         text,
@@ -132,7 +152,7 @@ def post_message(
         busy_policy=None if policy is None else BusyPolicy(policy),
         model=body.model,
         approve=body.require_approval,
-        idempotency_key=idempotency_key or None,
+        idempotency_key=key or None,
         by=starter_of(access),
     )
     return PostedOut.of(admit(request))

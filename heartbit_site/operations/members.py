@@ -12,7 +12,7 @@ from heartbit_site.base.access import Access, username_of
 from heartbit_site.base.actions import members
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.errors import ConflictError, NotFoundError, Remedy
+from heartbit_site.base.errors import ConflictError, ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey, Membership, Workspace
 from heartbit_site.contract.members import (
     KeyIn,
@@ -109,9 +109,16 @@ def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) ->
 
 
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:
-    """Make a key. It is in this answer only, and ends after 90 days unless `days` differs."""
+    """Make a key. It is in this answer only, and ends after 90 days unless `days` differs.
+
+    A key that is made with a key ends no later than that one.
+    """
     user = User.objects.filter(pk=access.user_id).first() if access.user_id else None
-    return _created(access, body, user, _end(body))
+    end = _end(body)
+    if access.key_id is not None:
+        last = ApiKey.objects.get(pk=access.key_id).expires_at
+        end = min(filter(None, (end, last)), default=None)
+    return _created(access, body, user, end)
 
 
 def revoke_key(access: Access, prefix: Word) -> KeyOut:
@@ -132,18 +139,15 @@ def list_own_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 def create_own_key(access: Access, body: KeyIn) -> NewKeyOut:
     """Make a key of your own: it never has more rights than you have, and is in this answer only.
 
-    A key that is made with a key ends no later than that one.
+    A program's key makes none, which could outlive its revocation: sign in.
     """
-    user, end = _person(access), _end(body)
-    if access.key_id is not None:
-        last = ApiKey.objects.get(pk=access.key_id).expires_at
-        end = min(filter(None, (end, last)), default=None)
-    return _created(access, body, user, end)
+    user = _in_person(access)
+    return _created(access, body, user, _end(body))
 
 
 def revoke_own_key(access: Access, prefix: Word) -> KeyOut:
-    """Revoke a key of your own: it is refused from its next request on."""
-    rows = _keys(access.workspace).filter(user=_person(access))
+    """Revoke a key of your own: it is refused from its next request on. Sign in for it."""
+    rows = _keys(access.workspace).filter(user=_in_person(access))
     return _revoked(access, prefix, rows, Remedy("own_keys.list_own_keys"))
 
 
@@ -153,6 +157,22 @@ def _person(access: Access) -> User:
         raise NoPersonError(
             "This caller is no person: sign in, or use a key that a person made; `heartbit keys "
             "--as USERNAME` acts for a member."
+        )
+    return user
+
+
+def _in_person(access: Access) -> User:
+    """Return the person of a session or of a command on this machine.
+
+    Raises:
+        NoPersonError: The caller is no person.
+        ForbiddenError: A key or a token acts for the person.
+    """
+    user = _person(access)
+    if access.via == "api":
+        raise ForbiddenError(
+            "A key does not change its owner's keys: sign in, and use the page Account; a key with "
+            "`workspace:manage` can create and revoke keys of the workspace."
         )
     return user
 

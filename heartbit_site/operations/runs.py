@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from agents.actions import runs as actions
@@ -16,10 +18,11 @@ from agents.querysets import find_run
 from agents.runtime.files.given_files import decode
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
+from heartbit_site.base.pictures import Picture
 from heartbit_site.contract.model import Word
 from heartbit_site.contract.operation import Answered, PendingAnswer
 from heartbit_site.contract.runs import RunDetailOut, RunIn, RunStateOut, SteerIn
-from heartbit_site.operations.attached import attached
+from heartbit_site.operations.attached import after_reading, attachments
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.operations.run_reads import Wait, read_at_end
 from heartbit_site.operations.run_views import detail, detail_of_new, detail_of_root
@@ -32,34 +35,59 @@ def start_run(
 
     With `wait`, respond with the result once the run has ended, else with 202.
     """
-    made = accept(access, body, idempotency_key or None)
+    given = attachments(access, body.images, body.documents)
+    if given is None:
+        return _started(access, body, idempotency_key, wait, (body.task, ()))
+    return after_reading(
+        partial(given.read_beside, body.task),
+        lambda read: _started(access, body, idempotency_key, wait, read),
+    )
+
+
+def _started(
+    access: Access,
+    body: RunIn,
+    key: str | None,
+    wait: float,
+    read: tuple[str, Sequence[Picture]],
+) -> Answered[RunDetailOut] | PendingAnswer[RunDetailOut]:
+    made = accept(access, body, key or None, read)
     run_id, status = made.run_id, 201 if made.is_new else 200
 
     if not wait:
         return Answered(status, detail_of_new(run_id) if made.is_new else _detail(access, run_id))
 
-    def read() -> Answered[RunDetailOut]:
+    def read_again() -> Answered[RunDetailOut]:
         run = detail_of_root(run_id) if made.is_new else _detail(access, run_id)
         return Answered(202 if run.result is None else status, run)
 
-    return PendingAnswer(lambda: read_at_end(run_id, wait, read))
+    return PendingAnswer(lambda: read_at_end(run_id, wait, read_again))
 
 
 def _detail(access: Access, run_id: UUID) -> RunDetailOut:
     return detail(find_run(access.workspace, run_id))
 
 
-def accept(access: Access, body: RunIn, key: str | None, *, origin: str = "") -> Admitted:
+def accept(
+    access: Access,
+    body: RunIn,
+    key: str | None,
+    read: tuple[str, Sequence[Picture]],
+    *,
+    origin: str = "",
+) -> Admitted:
     """Accept a task.
 
     Args:
         access: The caller.
         body: The task.
         key: The idempotency key.
+        read: The task with its documents, and its pictures, as ``Attachments.read_beside`` returns
+            them.
         origin: Whose agents are meant, as ``Agent.origin`` says; empty: the workspace's own.
     """
     workspace, thread = access.workspace, body.conversation_id
-    text, pictures = attached(access, body.task, images=body.images, documents=body.documents)
+    text, pictures = read
     request = RunRequest(
         workspace,
         text,

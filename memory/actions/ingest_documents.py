@@ -12,6 +12,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from heartbit_site.base.query import fetch_one
+from heartbit_site.base.reader_process import WAIT_SECONDS, ReadersBusyError
 from memory.choices import DocumentState
 from memory.errors import UnreadableDocumentError
 from memory.knowledge.reader import PART_TIMEOUT_SECONDS, read_part, store_part
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 #: Parts that are read at the same time in the whole installation: each is a busy process.
 MOST_AT_ONCE: Final = 4
 MOST_ATTEMPTS: Final = 3
-_CLAIM: Final = timedelta(seconds=PART_TIMEOUT_SECONDS + 15)
+_CLAIM: Final = timedelta(seconds=PART_TIMEOUT_SECONDS + WAIT_SECONDS + 15)
 _LOCK: Final = 7_711  # of the claims, so that two workers do not pass the limit together
 
 
@@ -45,6 +46,9 @@ def ingest_documents(
             _read_one(document)
         except UnreadableDocumentError as problem:
             _fail(document, str(problem))
+        except ReadersBusyError:
+            _put_back(document)
+            break
         if after_part is not None:
             after_part(document.base.workspace_id)
         done += 1
@@ -81,6 +85,12 @@ def _read_one(document: Document) -> None:
         document.name, document.kind, bytes(content.data), pages_read=document.pages_read
     )
     store_part(document, part)
+
+
+def _put_back(document: Document) -> None:
+    """End a claim on a document that was not looked at; the attempt does not count."""
+    mine = Document.objects.filter(pk=document.pk, claim=document.claim)
+    mine.update(claimed_until=None, attempts=F("attempts") - 1)
 
 
 def _fail(document: Document, problem: str) -> None:

@@ -60,6 +60,8 @@ def read_part(name: str, kind: str, data: bytes, *, pages_read: int) -> Document
 
     Raises:
         UnreadableDocumentError: The document is damaged, or takes too much time or memory.
+        ReadersBusyError: As ``read``.
+        ReadingTimeError: As ``read``.
     """
     limits = ReaderLimits(PART_TIMEOUT_SECONDS, _CPU_SECONDS, _MEMORY_BYTES, _OUTPUT_BYTES)
     try:

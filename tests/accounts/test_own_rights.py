@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from agents.actions.decide_call import revoke_grants
 from agents.models import Agent, Grant
 from heartbit_site.base.access import Access, NoWorkspaceError
-from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
+from heartbit_site.base.actions.api_keys import (
+    MOST_OF_A_PERSON,
+    TooManyKeysError,
+    create_api_key,
+    revoke_api_keys,
+)
 from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import SYSTEM, Actor, actor_of
 from heartbit_site.base.errors import ForbiddenError
-from heartbit_site.base.models import Workspace
+from heartbit_site.base.models import ApiKey, Role, Workspace
+from heartbit_site.contract.members import KeyIn
+from heartbit_site.operations.members import create_own_key, list_own_keys, revoke_own_key
 from tools.actions.credentials import remove_credential, save_credential
 from tools.models import Credential
 
@@ -91,3 +99,34 @@ def test_the_owner_and_heartbit_itself_are_let_in(
 ) -> None:
     thing(workspace, ada)(person(workspace, ada, "runs:write"))
     thing(workspace, ada)(SYSTEM)
+
+
+def test_a_stolen_key_makes_and_revokes_no_keys(workspace: Workspace, ada: User) -> None:
+    workspace.memberships.create(user=ada, role=Role.OPERATOR)
+    kept, _ = create_api_key(workspace, "production", scopes=["runs:read"], user=ada, by=SYSTEM)
+    stolen, _ = create_api_key(workspace, "laptop", scopes=["runs:read"], user=ada, by=SYSTEM)
+    scopes = frozenset({"runs:read", "runs:write"})
+    access = Access(workspace, "laptop", "api", scopes, ada.pk, key_id=stolen.pk)
+    with pytest.raises(ForbiddenError, match="does not change its owner's keys: sign in"):
+        create_own_key(access, KeyIn(name="child", scopes=["runs:read"]))
+    with pytest.raises(ForbiddenError, match="does not change its owner's keys"):
+        revoke_own_key(access, kept.prefix)
+    assert len(list_own_keys(access).keys) == 2
+    session = Access(workspace, ada.username, "web", scopes, ada.pk)
+    made = create_own_key(session, KeyIn(name="new", scopes=["runs:read"]))
+    assert revoke_own_key(session, made.prefix).state == "revoked"
+
+
+def test_a_person_has_a_limited_number_of_valid_keys(workspace: Workspace, ada: User) -> None:
+    def make() -> ApiKey:
+        return create_api_key(workspace, "x", scopes=["runs:read"], user=ada, by=SYSTEM)[0]
+
+    rows = [make() for _ in range(MOST_OF_A_PERSON)]
+    with pytest.raises(TooManyKeysError, match="has 50 API keys that are valid, the most"):
+        make()
+    revoke_api_keys([rows[0].pk], by=SYSTEM)
+    ApiKey.objects.filter(pk=rows[1].pk).update(expires_at=timezone.now())
+    make()
+    make()
+    with pytest.raises(TooManyKeysError):
+        make()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import sys
+import time
+import zlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +15,11 @@ from PIL import Image
 
 from agents.models import Agent, Artifact, Run
 from heartbit_site.base.access import access_of_user
-from heartbit_site.base.pictures import PictureError
-from heartbit_site.operations.attached import attached
+from heartbit_site.base.pictures import PictureError, reencode
+from heartbit_site.base.reader_process import MOST_AT_ONCE, MOST_WAITING
+from heartbit_site.operations.attached import attachments
 from tests.api.test_workflows import STEPS
+from tests.pace import within
 from tests.web.people import member
 
 if TYPE_CHECKING:
@@ -73,7 +78,7 @@ def test_a_picture_is_seen_stored_and_encoded_anew(
         (["?"], "Picture 1 is not base64: encode its bytes."),
         ([coded(drawn()), coded(b"GIF7")], "Picture 2 is no PNG, JPEG, GIF or WebP picture"),
         ([coded(drawn()[:40])], "Picture 1 is damaged, and cannot be read."),
-        ([coded(drawn(size=(9_000, 5_000)))], "Picture 1 has 45,000,000 pixels; at most 40,000"),
+        ([coded(drawn(size=(9_000, 5_000)))], "Picture 1 has 45,000,000 pixels; at most 20,000"),
         (["artifact:x/y"], "Picture 1 is an artifact of no run here"),
     ],
 )
@@ -165,8 +170,66 @@ def test_too_many_pages_together_and_a_missing_extra_are_said(
 ) -> None:
     access = access_of_user(member(workspace, "operator"), workspace.slug)
     parts = {"a.pdf": coded(scan(12)), "b.pdf": coded(scan(12))}
+    many, one = attachments(access, [], parts), attachments(access, [], {"a.pdf": coded(scan(1))})
+    assert many is not None
+    assert one is not None
     with pytest.raises(PictureError, match="These are 24 pictures and pages: attach at most 20"):
-        attached(access, "x", images=[], documents=parts)
+        many.read_beside("x")
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     with pytest.raises(PictureError, match="only with the extra `pages`: install it with"):
-        attached(access, "x", images=[], documents={"a.pdf": coded(scan(1))})
+        one.read_beside("x")
+
+
+def slow_page(figures: int) -> bytes:
+    """A small PDF whose page takes long to draw: it is blended with a figure many times."""
+    content = zlib.compress(b"/G gs 1 0 0 rg\n" + b"0 0 1000 1000 re f\n" * figures)
+    blended = b"<</ExtGState<</G<</ca 0.5/BM/Luminosity>>>>>>"
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 1000 1000]/Contents 4 0 R/Resources%b>>" % blended,
+        b"<</Length %d/Filter/FlateDecode>>stream\n%b\nendstream" % (len(content), content),
+    )
+    file, places = b"%PDF-1.7\n", b""
+    for number, one in enumerate(objects, start=1):
+        places += b"%010d 00000 n \n" % len(file)
+        file += b"%d 0 obj%bendobj\n" % (number, one)
+    table = b"xref\n0 5\n0000000000 65535 f \n%btrailer<</Size 5/Root 1 0 R>>\n" % places
+    return file + table + b"startxref\n%d\n%%%%EOF" % len(file)
+
+
+@pytest.mark.paced
+def test_other_requests_do_not_wait_for_slow_files(caller: Caller, seeing: str) -> None:
+    thread = caller.post("/conversations", {"agent": seeing}).json()["id"]
+    files = {"task": "Look.", "agent": seeing, "images": [coded(slow_page(300))]}
+    paths = [("/runs", files)] * 10
+    said = {"text": "Look.", "documents": {"a.pdf": coded(slow_page(300))}}
+    paths += [(f"/conversations/{thread}/messages", said)] * 10
+    with ThreadPoolExecutor(len(paths)) as senders:
+        sent = [senders.submit(caller.post, *one) for one in paths]
+        while not any(one.done() for one in sent):  # those beyond the limit are refused at once
+            time.sleep(0.05)
+        with within(2):
+            me = caller.get("/me")
+        waiting = sum(not one.done() for one in sent)
+        answers = [one.result() for one in sent]
+    assert (me.status_code, waiting > 4) == (200, True)
+    refused = [one for one in answers if one.status_code == 503]
+    assert len(refused) >= len(paths) - MOST_AT_ONCE - MOST_WAITING
+    assert (refused[0].json()["code"], refused[0].headers["Retry-After"]) == ("readers_busy", "10")
+    assert "the readers are busy with others" in refused[0].json()["detail"]
+    # Those that were read are accepted, or take longer than a page may on this machine.
+    assert {one.status_code for one in answers} <= {201, 422, 503}, {one.text for one in answers}
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P"])
+def test_a_large_picture_takes_two_copies_of_its_pixels_at_most(mode: str) -> None:
+    exif, file = Image.Exif(), io.BytesIO()
+    exif[0x0112] = 6  # Orientation: a quarter turn
+    Image.new(mode, (5_000, 4_000)).save(file, "PNG", exif=exif)
+    found = reencode(file.getvalue(), "x")  # within its limit of memory
+    image = Image.open(io.BytesIO(found.content))
+    assert (image.size, dict(image.getexif())) == ((1_600, 2_000), {})
+    with pytest.raises(PictureError, match="x has 20,005,000 pixels; at most 20,000,000 are acc"):
+        reencode(drawn(size=(5_000, 4_001)), "x")
+    assert reencode(drawn("JPEG", size=(8_000, 5_000)), "x").kind == "jpeg"

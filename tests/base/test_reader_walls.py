@@ -7,16 +7,30 @@ import json
 import os
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heartbit_site.base import reader_process
-from heartbit_site.base.reader_process import ReaderError, ReaderLimits, read, read_on_loop
+from heartbit_site.base import pictures, reader_process
+from heartbit_site.base.pictures import reencode
+from heartbit_site.base.reader_process import (
+    MOST_AT_ONCE,
+    MOST_WAITING,
+    ReaderError,
+    ReaderLimits,
+    ReadersBusyError,
+    ReadingTimeError,
+    read,
+    read_aside,
+    read_on_loop,
+)
 from memory.errors import UnreadableDocumentError
 from memory.knowledge import reader as documents
+from tests.fleet import wait_until
 from tests.security.measured import measured
 from tools.connectors import page_reader, web_fetch
 from tools.connectors.calendars import icalendar_process
@@ -122,3 +136,62 @@ async def test_no_more_readers_than_a_few_run_at_once_and_a_cancelled_one_ends(
     script.write_text("print('free')")
     assert await read_on_loop(script, [], b"", LIMITS) == b"free\n"
     assert most == reader_process.MOST_AT_ONCE
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    script = tmp_path / "endless.py"
+    script.write_text("import time\nwhile True: time.sleep(1)")
+    return script
+
+
+def test_a_process_has_few_readers_whoever_starts_them(endless: Path) -> None:
+    stop = threading.Event()
+    with ThreadPoolExecutor() as threads:
+        held = [threads.submit(read, endless, [], b"", LIMITS, stop) for _ in range(MOST_AT_ONCE)]
+        try:
+            wait_until(lambda: reader_process._slots._value == 0, what="all of them")
+            with pytest.raises(ReadersBusyError, match="busy with others: try again in 10 seconds"):
+                read(endless, [], b"", LIMITS, patience=0.3)
+        finally:
+            stop.set()
+        ends = [one.exception() for one in held]
+    assert {type(one) for one in ends} == {ReaderError}
+    assert reader_process._slots._value == MOST_AT_ONCE
+
+
+async def test_requests_wait_for_a_reader_a_while_and_in_small_numbers(
+    endless: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_process, "WAIT_SECONDS", 1.5)
+    places = MOST_AT_ONCE + MOST_WAITING
+    work = partial(read, endless, [], b"", LIMITS)
+    tasks = [asyncio.create_task(read_aside(work)) for _ in range(places)]
+    await asyncio.sleep(0.5)
+    with pytest.raises(ReadersBusyError):
+        await read_aside(work)  # at once
+    assert not any(task.done() for task in tasks)
+    await asyncio.sleep(3)
+    refused = [task for task in tasks if task.done()]
+    assert [type(task.exception()) for task in refused] == [ReadersBusyError] * MOST_WAITING
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert await read_aside(lambda: 1) == 1, "the readers of those who left have ended"
+
+
+async def test_the_files_of_a_request_have_one_time_together(
+    endless: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_process, "REQUEST_SECONDS", 1.5)
+    monkeypatch.setattr(pictures, "_SCRIPT", endless)
+    png, kept = b"\x89PNG\r\n\x1a\n", []
+
+    def all_files() -> None:
+        for _ in range(20):
+            kept.append(1)
+            reencode(png, "x")
+
+    with pytest.raises(ReadingTimeError, match=r"more than 1\.5 seconds together: attach fewer"):
+        await read_aside(all_files)
+    assert kept == [1]

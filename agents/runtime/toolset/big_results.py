@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -15,13 +17,26 @@ from agents.errors import ArtifactNotFoundError, ArtifactRefusedError, JournalAw
 from agents.models import Artifact
 from agents.querysets import stored_artifacts
 from agents.runtime.files.pictures import addresses_of, store_pictures
+from heartbit_site.base import orm
 from heartbit_site.base.artifact_names import artifact_name
-from heartbit_site.base.pictures import PictureError, reencode
+from heartbit_site.base.pictures import Picture, PictureError, reencode
+from heartbit_site.base.reader_process import ReadersBusyError, ReadingTimeError, read_aside
 from tools.calls.result import ToolResult, truncate
 
 READER: Final = "read_artifact"  # tool that reads stored results
 MAX_BYTES: Final = 10_000_000  # per artifact; the rest of a longer result is dropped
 MAX_TREE_BYTES: Final = 100_000_000  # for all artifacts of a run tree; further results are cut
+
+
+def _reencoded(files: Sequence[bytes]) -> tuple[list[Picture], list[str]]:
+    """Return pictures re-encoded, and a sentence in brackets for each one that is not accepted."""
+    pictures, refused = [], []
+    for number, data in enumerate(files, start=1):
+        try:
+            pictures.append(reencode(data, f"Picture {number} of the result"))
+        except (PictureError, ReadersBusyError, ReadingTimeError) as error:
+            refused.append(f"\n[{error}]")
+    return pictures, refused
 
 
 class BigResults:
@@ -38,10 +53,37 @@ class BigResults:
         self._root_id = root_id
         self._max_output_bytes = max_output_bytes
 
-    def store(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
+    async def store_from_loop(self, call_id: str, tool: str, done: ToolResult) -> ToolResult:
+        """Store a result as ``store`` does, with its pictures read outside the ORM's threads.
+
+        Raises:
+            JournalAwayError: The database is unavailable.
+        """
+        read = None
+        if done.pictures:
+            try:
+                read = await read_aside(partial(_reencoded, done.pictures))
+            except (ReadersBusyError, ReadingTimeError) as error:
+                read = [], [f"\n[{error}]"]
+        return await orm.run_in_thread(partial(self.store, call_id, tool, done, read))
+
+    def store(
+        self,
+        call_id: str,
+        tool: str,
+        done: ToolResult,
+        read: tuple[list[Picture], list[str]] | None = None,
+    ) -> ToolResult:
         """Store a result's whole text, if it is long, and its pictures, re-encoded.
 
         Idempotent for the same result. Joins the caller's transaction, if there is one.
+
+        Args:
+            call_id: The call.
+            tool: The tool's name.
+            done: The result.
+            read: Its pictures re-encoded, and a sentence for each one that is not accepted; None:
+                they are re-encoded now.
 
         Returns:
             The text, or its beginning with a reference to the artifact, and the addresses of the
@@ -51,18 +93,15 @@ class BigResults:
             JournalAwayError: The database is unavailable.
         """
         try:
-            kept = self._with_pictures(call_id, done) if done.pictures else done
+            kept = self._with_pictures(call_id, done, read) if done.pictures else done
             return self._store_text(call_id, tool, kept) if done.whole else kept
         except DatabaseError as error:
             raise JournalAwayError(f"a result could not be stored: {error}") from error
 
-    def _with_pictures(self, call_id: str, done: ToolResult) -> ToolResult:
-        pictures, refused = [], []
-        for number, data in enumerate(done.pictures, start=1):
-            try:
-                pictures.append(reencode(data, f"Picture {number} of the result"))
-            except PictureError as error:
-                refused.append(f"\n[{error}]")
+    def _with_pictures(
+        self, call_id: str, done: ToolResult, read: tuple[list[Picture], list[str]] | None
+    ) -> ToolResult:
+        pictures, refused = read or _reencoded(done.pictures)
         size = sum(len(one.content) for one in pictures)
         used = stored_artifacts(self._root_id).aggregate(n=Sum("size"))["n"] or 0
         if used + size > MAX_TREE_BYTES:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
@@ -26,7 +25,7 @@ from agents.runtime.toolset.script_runs import ScriptRuns
 from agents.runtime.toolset.stopped_tools import WorkspaceStoppedTools
 from agents.runtime.toolset.transactional import execute_transactional
 from agents.tracing import runs as traces
-from heartbit_site.base import log_context, orm, tracing
+from heartbit_site.base import log_context, tracing
 from heartbit_site.base.log_context import TRACEPARENT
 from heartbit_site.base.orm import OrmExecutor
 from heartbit_site.base.suspensions import QuestionReply, WaitOutcome
@@ -186,8 +185,7 @@ class RunToolbox:
         """Store the whole of a long result from the loop; see ``Toolbox``."""
         if self._results is None or not (done.whole or done.pictures):
             return done
-        store = partial(self._results.store, call_id, self._tool_name(name), done)
-        return await orm.run_in_thread(store)
+        return await self._results.store_from_loop(call_id, self._tool_name(name), done)
 
     def _tool_name(self, name: str) -> str:
         """Return the tool's own name, since a model may write any text as a name."""

@@ -17,7 +17,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, UNWATCHED, Actor, record_on
-from heartbit_site.base.errors import ConfigurationError, ForbiddenError, about
+from heartbit_site.base.errors import ConfigurationError, ConflictError, ForbiddenError, about
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.query import fetch_one, instance_of
@@ -26,7 +26,13 @@ from heartbit_site.base.scopes import SCOPES, USUAL_DAYS
 
 SECRET_BYTES = 32
 PREFIX_BYTES = 5
+#: Valid keys of a person, in all workspaces together.
+MOST_OF_A_PERSON = 50
 USE_NOTED_EVERY = timedelta(minutes=1)
+
+
+class TooManyKeysError(ConflictError):
+    """The person has as many valid keys as a person may have."""
 
 
 def create_api_key(
@@ -56,6 +62,7 @@ def create_api_key(
         ConfigurationError: A scope is unknown, or there is none; ``expires_at`` is in the past; or
             the name is reserved for runs of schedules or channels.
         TooFarError: ``expires_at`` is out of range.
+        TooManyKeysError: The owner has 50 valid keys.
         ForbiddenError: The key is not the author's own, and the author may not manage the
             workspace; or the author does not have a scope.
     """
@@ -79,6 +86,8 @@ def create_api_key(
         expires_at = to_utc(expires_at) if expires_at is not None else None
     prefix, secret = secrets.token_hex(PREFIX_BYTES), secrets.token_urlsafe(SECRET_BYTES)
     with transaction.atomic():
+        if user is not None:
+            _refuse_many(user)
         row = ApiKey.objects.create(
             workspace=workspace,
             user=user,
@@ -105,6 +114,17 @@ def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
     more = sorted(set(scopes) - by.access.scopes) if by.access is not None else []
     if more:
         raise ForbiddenError(f"You cannot grant scopes that you do not have: {', '.join(more)}.")
+
+
+def _refuse_many(user: User) -> None:
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)  # one key after another is counted
+    is_valid = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    count = ApiKey.objects.filter(is_valid, user=user, revoked_at__isnull=True).count()
+    if count >= MOST_OF_A_PERSON:
+        raise TooManyKeysError(
+            f"{user.get_username()} has {count} API keys that are valid, the most that a person "
+            "may have: revoke one that is not needed."
+        )
 
 
 def usual_expiry() -> datetime:

@@ -18,6 +18,7 @@ from django.utils.http import urlsafe_base64_encode
 from heartbit_site.base import queues
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.enqueue import TaskMessage, send
+from heartbit_site.base.mail_addresses import same_address
 from heartbit_site.base.models import AuditEntry
 from heartbit_site.base.untrusted import clean_text
 
@@ -30,18 +31,15 @@ _SUBJECT: Final = "Heartbit: a new password"
 
 
 def ask_for_reset(address: str) -> None:
-    """Have the accounts of an e-mail address sent their links by a worker.
+    """Have a worker mail the accounts of an e-mail address their links.
 
-    The caller learns nothing about accounts, not even by the time that this takes: a message is
-    sent in any case, and the mail is written and sent by a worker.
+    The caller learns nothing about accounts, not even by the time that this takes: whatever the
+    address is, a message with it is sent, and the worker looks it up.
 
     Args:
         address: E-mail address as typed.
     """
-    address = clean_text(address).strip()
-    found = User.objects.filter(email__iexact=address, is_active=True) if address else ()
-    ids = [user.pk for user in list(found)[:MOST_ACCOUNTS] if _may_be_sent(user)]
-    about = ",".join(map(str, ids))
+    about = clean_text(address).strip()
     send(TaskMessage(queues.MAIL_ACCOUNT_LINKS, about, queues.SYSTEM, PAUSE.total_seconds()))
 
 
@@ -56,17 +54,21 @@ def _may_be_sent(user: User) -> bool:
     return True
 
 
-def mail_password_links(ids: str) -> int:
-    """Send people the links by which they set a new password; return the number of mails.
+def mail_password_links(address: str) -> int:
+    """Send the accounts of an address the links by which they set a new password.
 
     Args:
-        ids: Ids of accounts, separated by commas.
+        address: E-mail address as typed; empty: no account's.
+
+    Returns:
+        The number of mails.
 
     Raises:
         OSError: The mail server is unavailable.
     """
-    numbers = [int(one) for one in ids.split(",") if one]
-    return sum(_mail(user) for user in User.objects.filter(pk__in=numbers, is_active=True))
+    alike = User.objects.filter(email__iexact=address, is_active=True) if address else ()
+    found = [user for user in alike if same_address(user.email, address)]
+    return sum(_mail(user) for user in found[:MOST_ACCOUNTS] if _may_be_sent(user))
 
 
 def _mail(user: User) -> int:

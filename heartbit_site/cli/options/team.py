@@ -17,6 +17,7 @@ from heartbit_site.cli.terminal.output import note
 from heartbit_site.config.apply import ephemeral_agent
 from heartbit_site.config.read import load
 from heartbit_site.contract.runs import RunDetailOut, RunIn
+from heartbit_site.operations.attached import attachments
 from heartbit_site.operations.run_views import detail
 from heartbit_site.operations.runs import accept
 
@@ -57,5 +58,7 @@ def start_with(
     task_text(body.task, payload)  # an empty one is refused before a team is made
     chosen = team_of(access.workspace, file, body.agent)
     task = body.model_copy(update={"agent": chosen.name})
-    made = accept(access, task, idempotency_key, origin=chosen.origin)
+    given = attachments(access, body.images, body.documents)
+    read = given.read_beside(body.task) if given else (body.task, ())
+    made = accept(access, task, idempotency_key, read, origin=chosen.origin)
     return detail(find_run(access.workspace, made.run_id))

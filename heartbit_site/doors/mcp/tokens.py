@@ -1,8 +1,8 @@
 """Access tokens of an OpenID Connect issuer, which open ``/mcp`` as an API key does.
 
-The issuer, which the operator trusts, signs the name of a person (RFC 9068) and the address that
-the token is for (RFC 8707). What they may do is what their role here permits. Clients find the
-issuer in the metadata of the address (RFC 9728).
+The issuer, which the operator trusts, signs the subject or the name of a person (RFC 9068) and the
+address that the token is for (RFC 8707). What they may do is what their role here permits. Clients
+find the issuer in the metadata of the address (RFC 9728).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from heartbit_site.api.auth import WORKSPACE_HEADER, address_of, refuse_unknown
@@ -87,11 +87,12 @@ async def _claims_of(token: str, path: str) -> Mapping[str, Any]:
 
 
 def _access(request: HttpRequest, claims: Mapping[str, Any], scopes: tuple[str, ...]) -> Access:
-    name = claims.get(settings.HEARTBIT_MCP_PERSON_CLAIM)
-    people = get_user_model().objects.filter(is_active=True)
-    person = people.filter(username=clean_text(name)).first() if isinstance(name, str) else None
+    issuers = settings.HEARTBIT_MCP_ISSUER, settings.HEARTBIT_OIDC_ISSUER
+    is_of_sign_in = len({issuer.rstrip("/") for issuer in issuers}) == 1
+    person = _by_subject(claims) if is_of_sign_in else _by_name(claims)
     if person is None:
-        sentence = "The access token names a person who has no account here."
+        remedy = ": sign in to Heartbit in a browser once" if is_of_sign_in else ""
+        sentence = f"The access token names a person who has no account here{remedy}."
         raise refuse_unknown(address_of(request), UnauthorizedError(sentence))
     rate_limiter().take(f"user:{person.pk}")
     slug = request.headers.get(WORKSPACE_HEADER, "")
@@ -108,3 +109,26 @@ def _access(request: HttpRequest, claims: Mapping[str, Any], scopes: tuple[str, 
     if missing:
         raise forbidden(access, missing[0])
     return access
+
+
+def _by_subject(claims: Mapping[str, Any]) -> User | None:
+    """Return the account that a person of the issuer opened at the sign-in; names may change."""
+    subject = claims.get("sub")
+    if not isinstance(subject, str):
+        return None
+    # The table is there if people sign in at an issuer.
+    models: Any = import_module("allauth.socialaccount.models")
+    links = models.SocialAccount.objects.select_related("user")
+    issuer = settings.HEARTBIT_OIDC_ISSUER
+    found = links.filter(provider=issuer, uid=clean_text(subject), user__is_active=True).first()
+    person: User | None = found.user if found is not None else None
+    return person
+
+
+def _by_name(claims: Mapping[str, Any]) -> User | None:
+    """Return the account of a name; a superuser's is opened by no name, which one may choose."""
+    name = claims.get(settings.HEARTBIT_MCP_PERSON_CLAIM)
+    if not isinstance(name, str):
+        return None
+    people = User.objects.filter(is_active=True, is_superuser=False)
+    return people.filter(username=clean_text(name)).first()

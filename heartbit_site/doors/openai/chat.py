@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +24,8 @@ from heartbit_site.api.routes.events import BEAT
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import starter_of
+from heartbit_site.base.pictures import Picture
+from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.doors.client_tools import ClientCall, calls_of, check_names, returned
 from heartbit_site.doors.messages import chat_of
 from heartbit_site.doors.openai.chat_requests import CompletionRequest
@@ -38,7 +40,16 @@ from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.errors import error_body
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.requests import read_request
-from heartbit_site.doors.runs import created_at, ended, start, streamed, texts_of, whole_text
+from heartbit_site.doors.runs import (
+    carry_out,
+    created_at,
+    ended,
+    start,
+    streamed,
+    texts_of,
+    whole_text,
+    with_pictures,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class _Chat:
 @door("POST", "runs:write", "runs:read")
 async def chat_completions(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """Run an agent, and return what it says at the end, or while it says it."""
-    body, chat = await orm.run_in_thread(lambda: _begin(request, opened()))
+    body, chat = await carry_out(lambda: _begin(request, opened()))
     if body.stream:
         with_usage = body.stream_options is not None and body.stream_options.include_usage
         return streamed(_chunks(chat, with_usage=with_usage))
@@ -85,7 +96,10 @@ async def chat_completions(request: HttpRequest, opened: Opened) -> HttpResponse
     return JsonResponse(completion(chat.run_id, body.model, made, outcome.result, calls, text))
 
 
-def _begin(request: HttpRequest, access: Access) -> tuple[CompletionRequest, _Chat]:
+Begun = tuple[CompletionRequest, _Chat]
+
+
+def _begin(request: HttpRequest, access: Access) -> Begun | PendingAnswer[Begun]:
     """Start a run, or continue the one whose calls the client has made."""
     body = read_request(CompletionRequest, request.body)
     results, tools = body.results, body.client_tools
@@ -97,17 +111,21 @@ def _begin(request: HttpRequest, access: Access) -> tuple[CompletionRequest, _Ch
         check_names(access, body.model, tools)
     chat = chat_of(body.messages, has_images=True)
     form = body.response_format
-    run_id = start(
-        access,
-        body.model,
-        chat.task,
-        thread=chat.thread,
-        images=chat.images,
-        schema=form.json_schema.schema_ if form is not None and form.json_schema else None,
-        client_tools=[tool.table() for tool in tools],
-        key=key_of(request, access),
-    )
-    return body, _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
+
+    def begin(pictures: Sequence[Picture]) -> Begun:
+        run_id = start(
+            access,
+            body.model,
+            chat.task,
+            thread=chat.thread,
+            pictures=pictures,
+            schema=form.json_schema.schema_ if form is not None and form.json_schema else None,
+            client_tools=[tool.table() for tool in tools],
+            key=key_of(request, access),
+        )
+        return body, _Chat(access, run_id, body.model, 0, has_tools=bool(tools))
+
+    return with_pictures(access, body.model, chat.thread, chat.images, begin)
 
 
 def _failure(run_id: UUID, outcome: Outcome) -> tuple[int, Any]:

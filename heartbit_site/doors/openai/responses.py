@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -17,8 +18,10 @@ from agents.runs.idempotency_keys import InternalKey, stored_key
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, starter_of
+from heartbit_site.base.pictures import Picture
+from heartbit_site.contract.operation import PendingAnswer
 from heartbit_site.doors.client_tools import check_names, returned
-from heartbit_site.doors.messages import chat_of
+from heartbit_site.doors.messages import Chat, chat_of
 from heartbit_site.doors.openai.door import Opened, door
 from heartbit_site.doors.openai.repeats import key_of
 from heartbit_site.doors.openai.response_events import events_of
@@ -29,18 +32,29 @@ from heartbit_site.doors.openai.response_objects import (
 )
 from heartbit_site.doors.openai.response_requests import ResponseRequest
 from heartbit_site.doors.requests import RequestError, read_request
-from heartbit_site.doors.runs import ended, kept_with, start, streamed, whole_text
+from heartbit_site.doors.runs import (
+    carry_out,
+    ended,
+    kept_with,
+    start,
+    streamed,
+    whole_text,
+    with_pictures,
+)
+
+#: The caller, the request, its run, what the request has said, and the sequence number of the
+#: run's last event before.
+Begun = tuple[Access, ResponseRequest, UUID, dict[str, Any], int]
 
 
 @door("POST", "runs:write", "runs:read")
 async def create_response(request: HttpRequest, opened: Opened) -> HttpResponseBase:
     """Run an agent; return the response at its end, at once, or as events."""
 
-    def begin() -> tuple[Access, ResponseRequest, tuple[UUID, dict[str, Any], int]]:
-        access, body = opened(), read_request(ResponseRequest, request.body)
-        return access, body, _begin(request, access, body)
+    def begin() -> Begun | PendingAnswer[Begun]:
+        return _begin(request, opened(), read_request(ResponseRequest, request.body))
 
-    access, body, (run_id, kept, heard) = await orm.run_in_thread(begin)
+    access, body, run_id, kept, heard = await carry_out(begin)
     if body.stream:
         return streamed(events_of(access, run_id, body.model, kept, heard=heard))
     if not body.background and (body.tools or heard):
@@ -84,26 +98,31 @@ def _found(access: Access, name: str) -> tuple[Access, Run, dict[str, Any]]:
 
 def _begin(
     request: HttpRequest, access: Access, body: ResponseRequest
-) -> tuple[UUID, dict[str, Any], int]:
-    """Start a run, or continue the one whose calls the client has made.
-
-    Returns:
-        The run, what its request has said, and the sequence number of its last event before.
-    """
+) -> Begun | PendingAnswer[Begun]:
+    """Start a run, or continue the one whose calls the client has made."""
     if results := body.results:
         run, found = returned(access, results)
         return_results(run, found, by=starter_of(access))
-        return run.pk, kept_with(run.pk), run.last_seq
+        return access, body, run.pk, kept_with(run.pk), run.last_seq
     tools = body.tools or []
     if tools:
         check_names(access, body.model, tools)
-    return *_start(access, body, key_of(request, access)), 0
+    key = key_of(request, access)
+    chat = chat_of(body.messages(), place="input", has_images=True)
+
+    def begin(pictures: Sequence[Picture]) -> Begun:
+        return access, body, *_start(access, body, key, chat, pictures), 0
+
+    return with_pictures(access, body.model, chat.thread, chat.images, begin)
 
 
 def _start(
-    access: Access, body: ResponseRequest, key: str | InternalKey
+    access: Access,
+    body: ResponseRequest,
+    key: str | InternalKey,
+    chat: Chat,
+    pictures: Sequence[Picture],
 ) -> tuple[UUID, dict[str, Any]]:
-    chat = chat_of(body.messages(), place="input", has_images=True)
     thread = chat.thread
     before, conversation = None, None
     if body.previous_response_id is not None:
@@ -128,7 +147,7 @@ def _start(
         body.model,
         chat.task,
         thread=thread,
-        images=chat.images,
+        pictures=pictures,
         conversation=conversation,
         schema=None if form is None else form.schema_,
         client=kept,

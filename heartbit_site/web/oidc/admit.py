@@ -13,6 +13,7 @@ from heartbit_site.base.actions.members import LastAdminError, remove_member, sa
 from heartbit_site.base.actions.users import create_user
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, HeartbitError
+from heartbit_site.base.mail_addresses import same_address
 from heartbit_site.base.models import Membership, Role, Workspace
 from heartbit_site.web.oidc.identity import Identity
 
@@ -81,7 +82,8 @@ def _origin(identity: Identity) -> dict[str, str]:
 def _by_email(email: str) -> User | None:
     if not email or not settings.HEARTBIT_OIDC_LINK_EMAIL:
         return None
-    found = list(User.objects.select_for_update().filter(email__iexact=email)[:2])
+    alike = User.objects.select_for_update().filter(email__iexact=email)
+    found = [user for user in alike if same_address(user.email, email)]
     if len(found) > 1:
         raise SignInRefusedError(
             "Several accounts have your e-mail address: ask an administrator to leave it to one."

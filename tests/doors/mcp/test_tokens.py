@@ -12,10 +12,12 @@ import httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from django.contrib.auth.models import User
 from jwt.algorithms import RSAAlgorithm
 from mcp.shared.auth import ProtectedResourceMetadata
 
 from heartbit_site.base.models import Role, Workspace
+from heartbit_site.base.query import execute
 from tests.api.server import WebServer
 from tests.doors.mcp.test_http import request, send, sentence
 from tests.web.people import member
@@ -155,6 +157,47 @@ def test_tokens_that_are_none_here_are_refused(
         refused = send(door, request())
         assert refused.status_code == 401, jwt.decode(token, options={"verify_signature": False})
         assert token not in refused.text
+
+
+def test_no_name_opens_a_superusers_account(
+    door: Mcp, issuer: Issuer, workspace: Workspace
+) -> None:
+    chief = member(workspace, Role.ADMIN)
+    door.key = issuer.token(chief.username)
+    assert send(door, request()).status_code == 200
+    User.objects.filter(pk=chief.pk).update(is_superuser=True)
+    refused = send(door, request())
+    assert (refused.status_code, "has no account here" in refused.text) == (401, True)
+
+
+def test_an_issuer_that_people_sign_in_at_names_them_by_subject(
+    mcp: Mcp, issuer: Issuer, workspace: Workspace
+) -> None:
+    worker = member(workspace, Role.OPERATOR)
+    subject = f"subject of {worker.username}"
+    with WebServer(
+        HEARTBIT_MCP_ISSUER=issuer.url,
+        HEARTBIT_OIDC_ISSUER=issuer.url,
+        HEARTBIT_OIDC_CLIENT_ID="heartbit",
+        HEARTBIT_OIDC_CLIENT_SECRET="a-secret-of-the-client",
+        HEARTBIT_HTTP_ALLOWLIST=issuer.url.removeprefix("http://"),
+        HEARTBIT_PUBLIC_URL=HERE,
+    ) as site:
+        mcp.address, mcp.key = f"{site.url}/mcp", issuer.token(worker.username, sub=subject)
+        refused = send(mcp, request())
+        assert refused.status_code == 401, "a name that anyone may take opens nothing"
+        assert "sign in to Heartbit in a browser once" in refused.text
+        execute(
+            "INSERT INTO socialaccount_socialaccount"
+            " (provider, uid, last_login, date_joined, extra_data, user_id)"
+            " VALUES (%s, %s, now(), now(), '{}', %s)",
+            [issuer.url, subject, worker.pk],
+        )
+        assert send(mcp, request()).status_code == 200
+        mcp.key = issuer.token("another name", sub=subject)
+        assert send(mcp, request()).status_code == 200
+        mcp.key = issuer.token(worker.username, sub="17")
+        assert send(mcp, request()).status_code == 401
 
 
 def test_an_issuer_that_is_away_is_said(mcp: Mcp, issuer: Issuer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from heartbit_site.base import reader_process
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import AuditEntry, Workspace
 from memory.actions import ingest_documents as ingesting
@@ -177,6 +179,20 @@ def test_no_more_parts_are_read_at_once_than_the_limit(
     assert ingesting._claim_one() is not None
     assert ingesting._claim_one() is None
     assert read_all() == 0
+
+
+def test_a_document_waits_while_all_readers_of_the_process_are_busy(
+    base: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, _ = save_document(base, "a.md", b"One.", by=SYSTEM)
+    with monkeypatch.context() as held:
+        held.setattr(reader_process, "_slots", threading.BoundedSemaphore(1))
+        held.setattr(reader.read, "__kwdefaults__", {"patience": 0.1})
+        with reader_process._slots:
+            assert [read_all() for _ in range(4)] == [0] * 4, "no attempt counts"
+    assert read_all() == 1
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == ("ready", 0)
 
 
 def test_what_cannot_be_read_says_why_and_is_read_again_when_it_is_uploaded_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from tools.sandbox.program import Program, SandboxError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+WHEEL = "bees-1.0-py3-none-any.whl"
 INFO = "bees-1.0.dist-info"
 FILES = {
     "bees/__init__.py": "count = 42\n",
@@ -28,7 +30,7 @@ FILES = {
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory with one package, which pip found on this machine; every user may enter it."""
-    with zipfile.ZipFile(tmp_path / "bees-1.0-py3-none-any.whl", "w") as wheel:
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as wheel:
         for name, text in FILES.items():
             wheel.writestr(name, text)
         wheel.writestr(f"{INFO}/RECORD", "".join(f"{name},,\n" for name in (*FILES,)))
@@ -62,9 +64,10 @@ async def test_a_program_imports_them_and_can_change_none(
 
 
 def test_they_are_pinned_and_replaced_as_a_whole(packages: Path, tmp_path: Path) -> None:
-    assert (packages / LOCK).read_text() == "bees==1.0\n"
+    digest = hashlib.sha256((tmp_path / WHEEL).read_bytes()).hexdigest()
+    assert (packages / LOCK).read_text() == f"bees==1.0 --hash=sha256:{digest}\n"
     assert install(packages / LOCK, packages) == ["bees==1.0"]
-    for text in ("bees", "bees>=1", "-r other.txt", "bees==1.0 --index-url=x", "./bees.whl"):
+    for text in ("bees", "bees>=1", "-r other.txt", "--index-url=x", "./bees.whl"):
         (tmp_path / "wanted.txt").write_text(text)
         with pytest.raises(ConfigurationError, match=r"wanted\.txt:1: .* names no version"):
             install(tmp_path / "wanted.txt", packages)
@@ -76,3 +79,19 @@ def test_they_are_pinned_and_replaced_as_a_whole(packages: Path, tmp_path: Path)
     (tmp_path / "other/file").touch()
     with pytest.raises(ConfigurationError, match="has other files"):
         install(packages / LOCK, tmp_path / "other")
+
+
+def test_a_file_with_another_hash_is_not_installed(packages: Path, tmp_path: Path) -> None:
+    right = f"--hash=sha256:{hashlib.sha256((tmp_path / WHEEL).read_bytes()).hexdigest()}"
+    wrong, wanted = f"--hash=sha256:{'0' * 64}", tmp_path / "wanted.txt"
+    wanted.write_text(f"bees==1.0 \\\n    {wrong} \\\n    {right}\n")
+    assert install(wanted, packages) == ["bees==1.0"]
+    for text in (f"bees==1.0 {wrong}", f"bees==1.0 {right}\nants==1.0"):
+        wanted.write_text(text)
+        with pytest.raises(ConfigurationError, match="pip could not install the packages"):
+            install(wanted, packages)
+    for more in ("--index-url=x", f"--hash=md5:{'0' * 32}", "--hash=sha256:0", "ants==1.0"):
+        wanted.write_text(f"\nbees==1.0 {more}")
+        with pytest.raises(ConfigurationError, match=r"wanted\.txt:2: .* more than a version and"):
+            install(wanted, packages)
+    assert (packages / "bees").is_dir(), "what was there stays"
