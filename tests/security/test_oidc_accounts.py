@@ -52,16 +52,17 @@ def test_an_address_links_nothing_unless_the_setting_allows_it(
         admit(identity("staff", email=known.email), None)
 
 
-#: The dotless i, the long s and the sign of Kelvin, which a change of case makes other letters.
+#: The dotless i, the long s and the sign of Kelvin, which a change of case makes other letters;
+#: in a domain the last one is a k, as Django and IDNA say.
 @pytest.mark.parametrize(("letter", "like"), [("i", "\u0131"), ("s", "\u017f"), ("k", "\u212a")])
 def test_an_address_that_looks_alike_links_nothing(
     workspace: Workspace, settings: Settings, letter: str, like: str
 ) -> None:
     settings.HEARTBIT_OIDC_LINK_EMAIL = True
     known = member(workspace)
-    known.email = f"{known.username}@{letter}.example.org"
+    known.email = f"{letter}-{known.username}@example.org"
     known.save()
-    other = f"{known.username}@{like}.example.org"
+    other = f"{like}-{known.username}@example.org"
     assert admit(identity("staff", email=other), None).pk != known.pk
     assert admit(identity("leads", email=known.email.upper()), None).pk == known.pk
 
