@@ -12,6 +12,7 @@ from agents.models.conversation import Conversation
 from agents.models.delivery import Delivery
 from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
+from agents.models.hourly_figures import HourlyFigures
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
 from agents.models.model_price import ModelPrice

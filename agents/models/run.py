@@ -193,6 +193,13 @@ class Run(models.Model):
                 "run_of_conversation", "conversation", "created_at", where=present("conversation")
             ),
             index("run_live", "version", where=Q(finished_at__isnull=True)),
+            # of both kinds of failure, the newest first
+            index(
+                "run_failed",
+                "workspace",
+                "-id",
+                where=Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED]),
+            ),
             index("run_quarantined", "created_at", where=Q(status=RunStatus.QUARANTINED)),
             # for polling webhook events
             index(

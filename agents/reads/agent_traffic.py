@@ -5,35 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from django.utils import timezone
 
-from agents.models import Agent
+from agents.models import Agent, Run
+from agents.reads.durations import percentile
+from agents.reads.figures import over_figures, read_figures
 from agents.reads.outcome import cost_of
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.query import fetch_named
 
 DAYS: Final = 14
 
-_TRAFFIC = """
-    SELECT {key} AS key, count(*) AS runs,
-           count(*) FILTER (WHERE r.status IN ('failed', 'quarantined')) AS failures,
-           percentile_cont(0.5) WITHIN GROUP (
-               ORDER BY extract(epoch FROM r.finished_at - r.started_at)) AS seconds,
-           coalesce(sum(u.cost_usd), 0) AS cost_usd, coalesce(sum(u.unpriced), 0) AS unpriced,
-           (array_agg(r.id ORDER BY r.id DESC))[1] AS last_run,
-           (array_agg(r.status ORDER BY r.id DESC))[1] AS last_status
-    FROM agents_run r
-    JOIN agents_agentversion v ON v.id = r.version_id
+_TRAFFIC: Final = """
+    SELECT {key} AS key, sum(f.runs)::bigint AS runs, sum(f.failed)::bigint AS failures,
+           {lasted} AS lasted, sum(f.cost_usd) AS cost_usd,
+           sum(f.unpriced)::bigint AS unpriced,
+           (array_agg(f.last_run ORDER BY f.last_run DESC NULLS LAST))[1] AS last_run
+    FROM figures f
+    JOIN agents_agentversion v ON v.id = f.version_id
     JOIN agents_agent a ON a.id = v.agent_id
-    LEFT JOIN (
-        SELECT run_id, sum(cost_usd) AS cost_usd, count(*) - count(cost_usd) AS unpriced
-        FROM base_usageentry WHERE workspace_id = %(workspace)s AND at >= %(since)s GROUP BY run_id
-    ) u ON u.run_id = r.id
-    WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s AND a.origin = ''
-          AND (%(agent)s::bigint IS NULL OR a.id = %(agent)s)
+    WHERE a.origin = '' AND (%(agent)s::bigint IS NULL OR a.id = %(agent)s)
     GROUP BY 1
 """
 
@@ -68,17 +61,20 @@ def traffic_of_versions(agent: Agent) -> dict[int, Traffic]:
 
 
 def _traffic(key: Literal["a.id", "v.id"], workspace: int, agent: int | None) -> dict[int, Traffic]:
-    since = timezone.now() - timedelta(days=DAYS)
-    values = {"workspace": workspace, "since": since, "agent": agent}
-    rows: list[dict[str, Any]] = fetch_named(_TRAFFIC.format(key=key), values)
+    now = timezone.now()
+    query = over_figures(_TRAFFIC.replace("{key}", key))
+    rows = read_figures(query, workspace, since=now - timedelta(days=DAYS), now=now, agent=agent)
+    last = {row["last_run"] for row in rows}
+    statuses = dict(Run.objects.filter(pk__in=last).values_list("pk", "status"))
     return {
         row["key"]: Traffic(
             runs=row["runs"],
             failures=row["failures"],
-            seconds=None if row["seconds"] is None else float(row["seconds"]),
+            seconds=percentile(row["lasted"], 0.5),
             cost_usd=cost_of(row),
-            last_run=row["last_run"],
-            last_status=row["last_status"],
+            # A run that was deleted since is no run to look at.
+            last_run=row["last_run"] if row["last_run"] in statuses else None,
+            last_status=statuses.get(row["last_run"], ""),
         )
         for row in rows
     }

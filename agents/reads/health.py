@@ -2,13 +2,14 @@
 
 Usage::
 
-    found = read_health(workspace.pk, SPANS["24h"])    # two statements, each bounded by the span
+    found = read_health(workspace.pk, SPANS["24h"], timezone.now())
     found.figures["queue_delay_p95"]                   # seconds; None: no run began
 """
 
 from __future__ import annotations
 
-import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -17,7 +18,9 @@ from typing import Any, Final
 from django.core.cache import cache
 from django.utils import timezone
 
-from heartbit_site.base.query import fetch_all, fetch_one
+from agents.reads.durations import percentile
+from agents.reads.figures import over_figures, read_figures
+from heartbit_site.base.query import fetch_named
 
 #: The spans to choose from, by their name in addresses.
 SPANS: Final = {
@@ -32,47 +35,27 @@ _MOST_OF_SENTENCE = 300
 #: What differs in errors of one kind, as PostgreSQL's regular expression.
 _NUMBERS = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\y[0-9a-f]{16,}\y|\d+([.,:]\d+)*"
 
-# Read once, from the index run_recent; only few rows have an error.
-_RUNS: Final = """
-WITH r AS MATERIALIZED (
-    SELECT id, agent, model, status, parent_id IS NULL AS is_root, finished_at,
-           -- A run that no worker takes has waited until now.
-           date_part('epoch', coalesce(started_at, CASE WHEN status = 'queued'
-               AND available_at <= %(now)s THEN %(now)s END) - created_at) AS waited,
-           date_part('epoch', finished_at - started_at) AS lasted,
-           CASE WHEN status IN ('failed', 'quarantined') THEN coalesce(
-               error ->> 'message', status) END AS error
+#: Failed runs whose sentences are compared, the newest.
+_MOST_FAILED: Final = 20_000
+_PAIRS: Final = over_figures("""
+SELECT agent, model, is_root, sum(runs)::bigint AS runs, sum(ended)::bigint AS ended,
+       sum(failed)::bigint AS failed, {lasted} AS lasted, {waited} AS waited,
+       sum(calls)::bigint AS calls, sum(unpriced)::bigint AS unpriced, sum(cost_usd) AS cost,
+       sum(tokens)::bigint AS tokens
+FROM figures GROUP BY agent, model, is_root
+""")
+# By the index run_failed, the newest first.
+_ERRORS: Final = """
+SELECT sentence, count(*) AS runs, min(finished_at) AS first, max(finished_at) AS last,
+       (array_agg(id::text ORDER BY finished_at DESC))[1:3] AS latest
+FROM (
+    SELECT id, finished_at, left(regexp_replace(coalesce(error ->> 'message', status),
+                                                %(numbers)s, '…', 'gi'), %(most)s) AS sentence
     FROM agents_run
-    WHERE workspace_id = %(workspace)s AND created_at >= %(since)s AND kind <> 'extraction'
-), figures AS (
-    SELECT count(*) AS runs,
-           count(*) FILTER (WHERE status IN ('failed', 'quarantined')) AS failed,
-           count(*) FILTER (WHERE finished_at IS NOT NULL) AS ended,
-           percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY waited) AS delays
-    FROM r WHERE is_root
-), sentences AS (
-    SELECT id, finished_at,
-           left(regexp_replace(error, %(numbers)s, '…', 'gi'), %(most)s) AS sentence
-    FROM r WHERE error IS NOT NULL
-), errors AS (
-    SELECT sentence, count(*) AS runs, min(finished_at) AS first, max(finished_at) AS last,
-           (array_agg(id ORDER BY finished_at DESC NULLS LAST))[1:3] AS latest
-    FROM sentences GROUP BY sentence ORDER BY count(*) DESC, sentence LIMIT %(errors)s
-), pairs AS (
-    SELECT agent, model, count(*) AS runs,
-           count(*) FILTER (WHERE status IN ('failed', 'quarantined')) AS failed,
-           percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY lasted) AS durations
-    FROM r GROUP BY agent, model
-)
-SELECT (SELECT to_json(f) FROM figures f), (SELECT json_agg(e) FROM errors e),
-       (SELECT json_agg(p) FROM pairs p)
-"""
-# The ledger outlives runs: what a deleted run used has no agent any more.
-_USAGE: Final = """
-SELECT r.agent, r.model, count(*), count(*) - count(u.cost_usd), coalesce(sum(u.cost_usd), 0),
-       sum(u.input_tokens + u.output_tokens::bigint)
-FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
-WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s GROUP BY 1, 2
+    WHERE workspace_id = %(workspace)s AND status IN ('failed', 'quarantined')
+          AND created_at >= %(since)s AND kind <> 'extraction'
+    ORDER BY id DESC LIMIT %(failed)s
+) r GROUP BY sentence ORDER BY count(*) DESC, sentence LIMIT %(errors)s
 """
 
 
@@ -145,52 +128,63 @@ def recent_health(workspace_id: int, span: str) -> HealthReport:
 
 
 def read_health(workspace_id: int, span: timedelta, now: datetime) -> HealthReport:
-    """Return the figures of a workspace in the last ``span``."""
-    values = {
-        "workspace": workspace_id,
-        "since": now - span,
-        "now": now,
-        "numbers": _NUMBERS,
-        "most": _MOST_OF_SENTENCE,
-        "errors": MOST_ERRORS,
-    }
-    found, errors, pairs = (_read(part) for part in fetch_one(_RUNS, values))
-    rows = {(one["agent"], one["model"]): _pair(one) for one in pairs or ()}
-    used = fetch_all(_USAGE, values)
-    for agent, model, *amounts in used:
-        key = (agent or "", model or "")
-        before = rows.get(key, {"agent": key[0], "model": key[1]})
-        names = ("calls", "unpriced", "cost", "tokens")
-        rows[key] = before | dict(zip(names, amounts, strict=True))
-    listed = [Pair(**row) for row in rows.values()]
+    """Return the figures of a workspace in the last ``span``, or up to an hour more.
+
+    A run counts when it is accepted; its failure, duration and delay when its tree ends. What a run
+    has waited that has not ended counts, too, unless it was accepted in an hour with rows.
+    """
+    rows = read_figures(_PAIRS, workspace_id, since=now - span, now=now)
+    roots = [row for row in rows if row["is_root"]]
+    delays = _summed(row["waited"] for row in roots)
+    ended, failed = (sum(row[name] for row in roots) for name in ("ended", "failed"))
+    by_pair: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_pair.setdefault((row["agent"], row["model"]), []).append(row)
+    listed = [_pair(*key, parts) for key, parts in by_pair.items()]
     listed.sort(key=lambda one: (-one.cost, -one.runs, one.agent, one.model))
-    cost = sum((one.cost for one in listed), start=Decimal(0))
-    delay, late = found["delays"] or (None, None)
-    ended = found["ended"]
     return HealthReport(
         figures={
-            "queue_delay_p50": delay,
-            "queue_delay_p95": late,
-            "runs": found["runs"],
-            "failures": found["failed"],
-            "failure_rate": 100 * found["failed"] / ended if ended else None,
-            "cost": float(cost),
+            "queue_delay_p50": percentile(delays, 0.5),
+            "queue_delay_p95": percentile(delays, 0.95),
+            "runs": sum(row["runs"] for row in roots),
+            "failures": failed,
+            "failure_rate": 100 * failed / ended if ended else None,
+            "cost": float(sum((one.cost for one in listed), start=Decimal(0))),
         },
-        errors=[_error(one) for one in errors or ()],
+        errors=_errors(workspace_id, now - span),
         pairs=listed[:MOST_PAIRS],
         unpriced=sum(one.unpriced for one in listed),
     )
 
 
-def _read(part: Any) -> Any:
-    return json.loads(part) if isinstance(part, str) else part
+def _errors(workspace_id: int, since: datetime) -> list[ErrorGroup]:
+    values = {
+        "workspace": workspace_id,
+        "since": since,
+        "numbers": _NUMBERS,
+        "most": _MOST_OF_SENTENCE,
+        "failed": _MOST_FAILED,
+        "errors": MOST_ERRORS,
+    }
+    return [ErrorGroup(**row) for row in fetch_named(_ERRORS, values)]
 
 
-def _pair(row: dict[str, Any]) -> dict[str, Any]:
-    median, slow = row.pop("durations") or (None, None)
-    return {**row, "median": median, "slow": slow}
+def _pair(agent: str, model: str, parts: list[dict[str, Any]]) -> Pair:
+    """Return the sum of an agent's own runs and its runs as a sub-agent."""
+    lasted = _summed(part["lasted"] for part in parts)
+    names = ("runs", "failed", "calls", "unpriced", "tokens")
+    return Pair(
+        agent,
+        model,
+        median=percentile(lasted, 0.5),
+        slow=percentile(lasted, 0.95),
+        cost=sum((part["cost"] for part in parts), start=Decimal(0)),
+        **{name: sum(part[name] for part in parts) for name in names},
+    )
 
 
-def _error(row: dict[str, Any]) -> ErrorGroup:
-    first, last = (row[name] and datetime.fromisoformat(row[name]) for name in ("first", "last"))
-    return ErrorGroup(row["sentence"], row["runs"], first, last, row["latest"])
+def _summed(distributions: Iterable[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in distributions:
+        total.update(one)
+    return total

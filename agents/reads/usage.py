@@ -4,7 +4,7 @@ Days and months are those of the quotas: they begin at midnight UTC by the datab
 
 Usage::
 
-    usage = usage_of(workspace)    # seven queries, each bounded by a month or by live rows
+    usage = usage_of(workspace)    # a few queries, bounded by hours of a month or by live rows
     usage.tokens_this_month.percent
 """
 
@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.db.models import BigIntegerField, DecimalField, Func, QuerySet
+from django.utils import timezone
 
 from agents.models import Budget
+from agents.reads.figures import over_figures, read_figures
 from agents.reads.views import (
     AgentUseOut,
     BudgetUseOut,
@@ -53,36 +55,20 @@ _NOW = """
     LEFT JOIN agents_runcount c
         ON c.workspace_id = w.id AND c.agent_id IS NULL AND c.starts_at >= x.day
 """
-_RUNS = """
-    SELECT (r.created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS runs,
-           count(*) FILTER (WHERE r.status IN ('failed', 'quarantined')) AS failed
-    FROM agents_run r
-    WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s AND r.parent_id IS NULL
-    GROUP BY 1
-"""
-_CALLS = """
-    SELECT (u.at AT TIME ZONE 'UTC')::date AS day,
-           sum(u.input_tokens::bigint + u.output_tokens)::bigint AS tokens,
-           coalesce(sum(u.cost_usd), 0) AS cost_usd, count(*) - count(u.cost_usd) AS unpriced
-    FROM base_usageentry u WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s
-    GROUP BY 1
-"""
-# The ledger has no foreign key to runs, which may be deleted.
-_AGENTS = """
-    SELECT coalesce(x.agent, '') AS agent, coalesce(sum(x.runs), 0)::bigint AS runs,
-           coalesce(sum(x.tokens), 0)::bigint AS tokens, coalesce(sum(x.usd), 0) AS cost_usd,
-           coalesce(sum(x.unpriced), 0)::bigint AS unpriced_calls
-    FROM (
-        SELECT r.agent, count(*) AS runs, 0 AS tokens, 0 AS usd, 0 AS unpriced FROM agents_run r
-        WHERE r.workspace_id = %(workspace)s AND r.created_at >= %(since)s GROUP BY r.agent
-        UNION ALL
-        SELECT r.agent, 0, sum(u.input_tokens::bigint + u.output_tokens), sum(u.cost_usd),
-               count(*) - count(u.cost_usd)
-        FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
-        WHERE u.workspace_id = %(workspace)s AND u.at >= %(since)s GROUP BY r.agent
-    ) x
+_DAYS: Final = over_figures("""
+    SELECT (hour AT TIME ZONE 'UTC')::date AS day,
+           coalesce(sum(runs) FILTER (WHERE is_root), 0)::bigint AS runs,
+           coalesce(sum(failed) FILTER (WHERE is_root), 0)::bigint AS failed,
+           sum(tokens)::bigint AS tokens, sum(cost_usd) AS cost_usd,
+           sum(unpriced)::bigint AS unpriced
+    FROM figures GROUP BY 1
+""")
+_AGENTS: Final = over_figures("""
+    SELECT agent, sum(runs)::bigint AS runs, sum(tokens)::bigint AS tokens,
+           sum(cost_usd) AS cost_usd, sum(unpriced)::bigint AS unpriced_calls
+    FROM figures
     GROUP BY 1 ORDER BY cost_usd DESC, tokens DESC, runs DESC, agent LIMIT %(most)s
-"""
+""")
 _BUDGETS = """
     SELECT b.period, b.from_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
            coalesce(p.username, '') AS person, b.schedule,
@@ -100,16 +86,15 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
     (now,) = _rows(_NOW, workspace)
     today, first = now["day"].date(), now["month"].date()
     days = [today - timedelta(days=before) for before in reversed(range(DAYS))]
-    since = datetime.combine(min(first, days[0]), time(), tzinfo=UTC)
-    calls = {row["day"]: row for row in _rows(_CALLS, workspace, since=since)}
-    runs = {row["day"]: row for row in _rows(_RUNS, workspace, since=since)}
-    agents = _rows(_AGENTS, workspace, since=now["month_start"], most=MOST_AGENTS)
+    begin = datetime.combine(min(first, days[0]), time(), tzinfo=UTC)
+    by_day = {row["day"]: row for row in _figures(_DAYS, workspace, begin)}
+    agents = _figures(_AGENTS, workspace, now["month_start"], most=MOST_AGENTS)
     budgets = _rows(_BUDGETS, workspace)
     kept = next((_budget(row) for row in budgets if row["from_tier"]), None)
-    this_month = [row for day, row in calls.items() if day >= first]
+    this_month = [row for day, row in by_day.items() if day >= first]
     counted = now["counted"]
     if None in (now["runs_per_day"], counted):
-        counted = runs[today]["runs"] if today in runs else 0
+        counted = by_day[today]["runs"] if today in by_day else 0
     tokens, usd = (kept.tokens, kept.usd) if kept is not None else (None, None)
     called = sum(row["tokens"] for row in this_month)
     spent = sum((row["cost_usd"] for row in this_month), Decimal(0))
@@ -129,10 +114,7 @@ def usage_of(workspace: Workspace) -> WorkspaceUsageOut:
         month_ends=now["month_ends"],
         budgets=[_budget(row) for row in budgets if not row["from_tier"]],
         agents=[AgentUseOut(**row) for row in agents],
-        days=[
-            DayUseOut(**{**none, **calls.get(day, {}), **runs.get(day, {}), "day": day})
-            for day in days
-        ],
+        days=[DayUseOut(**{**none, **by_day.get(day, {}), "day": day}) for day in days],
     )
 
 
@@ -164,8 +146,14 @@ def gauge(
     return kind.model_validate({"used": used, "limit": limit, "percent": percent, "state": state})
 
 
-def _rows(query: str, workspace: Workspace, **values: datetime | int) -> list[dict[str, Any]]:
-    return fetch_named(query, {"workspace": workspace.pk, **values})
+def _rows(query: str, workspace: Workspace) -> list[dict[str, Any]]:
+    return fetch_named(query, {"workspace": workspace.pk})
+
+
+def _figures(
+    query: str, workspace: Workspace, begin: datetime, **values: int
+) -> list[dict[str, Any]]:
+    return read_figures(query, workspace.pk, since=begin, now=timezone.now(), **values)
 
 
 def with_spending(budgets: QuerySet[Budget]) -> QuerySet[Budget]:

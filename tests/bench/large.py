@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.core.cache import cache
 from django.db import connection
+from django.utils import timezone
 
+from agents.housekeeping.roll_up_hours import roll_up_hours
 from agents.reads.health import SPANS
 from tests.bench import bulk, flow
 from tests.bench.crew import Crew, Posts
@@ -48,6 +50,9 @@ def measure(plan: Plan) -> Row:
         bulk.spread(run, count=plan.large_runs, days=DAYS)
         bulk.settle()
         inserted = time.monotonic() - began
+        began = time.monotonic()
+        roll_up_hours(timezone.now())
+        rolled_up = time.monotonic() - began
         say(f"LARGE: inserted in {inserted:.0f} s")
         many = dict(_times(crew.workspace, run))
         sizes = _sizes()
@@ -56,6 +61,7 @@ def measure(plan: Plan) -> Row:
     also = {
         "runs": plan.large_runs,
         "insert_seconds": round(inserted),
+        "roll_up_seconds": round(rolled_up, 1),
         "ms_of_one_run": {name: round(taken, 1) for name, taken in few.items()},
         "table_mb": sizes,
     }

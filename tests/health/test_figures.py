@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +14,16 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.models import Agent
+from agents.housekeeping.roll_up_hours import roll_up_hours
+from agents.models import Agent, HourlyFigures, Run
+from agents.reads.agent_traffic import traffic_of_agents
+from agents.reads.durations import percentile
+from agents.reads.figures import rolled_until
 from agents.reads.health import SPANS, read_health
+from agents.reads.usage import usage_of
 from heartbit_site.base.query import fetch_one
 from tests.health.filled import fill
+from tests.starts import start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -33,11 +42,35 @@ def filled(workspace: Workspace, count: int) -> None:
 @pytest.mark.django_db
 def test_given_runs_then_their_figures_errors_and_costs_are_added_up(workspace: Workspace) -> None:
     filled(workspace, 2_000)
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    check(workspace)
+
+
+@pytest.mark.django_db
+def test_given_hours_that_are_over_then_their_rows_say_the_same_as_the_runs(
+    workspace: Workspace,
+) -> None:
+    filled(workspace, 2_000)
+    traffic = traffic_of_agents(workspace)
+    usage = usage_of(workspace)
+    written = roll_up_hours(timezone.now())
+    assert HourlyFigures.objects.filter(workspace=workspace).count() <= written
+    assert roll_up_hours(timezone.now()) == 0
+    quarter = read_health(workspace.pk, timedelta(minutes=15), timezone.now())
+    assert (quarter.figures["runs"] or 0) < 3  # alerts have short windows, which no hour widens
+    last = rolled_until()
+    assert timezone.now() - timedelta(hours=2) < last <= timezone.now()
+    check(workspace)
+    assert traffic_of_agents(workspace) == traffic
+    assert usage_of(workspace) == usage
+    Run.objects.filter(workspace=workspace, created_at__lt=last - timedelta(days=1)).delete()
+    assert usage_of(workspace) == usage  # as the ledger, the figures outlive the runs
+
+
+def check(workspace: Workspace) -> None:
+    """The figures of ``fill``, whichever tables they are read from."""
+    with CaptureQueriesContext(connection) as queries:
         found = read_health(workspace.pk, SPANS["30d"], timezone.now())
-    assert len(queries) == 2
+    assert len(queries) == 3
     assert found.figures["runs"] == 2_000
     assert found.figures["failures"] == 100
     assert found.figures["failure_rate"] == 5
@@ -51,8 +84,30 @@ def test_given_runs_then_their_figures_errors_and_costs_are_added_up(workspace: 
     assert error.first < error.last
     assert len(found.pairs) == 24
     assert sum(one.runs for one in found.pairs) == sum(one.calls for one in found.pairs) == 2_000
+    pair = found.pairs[0]
+    assert 1 <= (pair.median or 0) <= (pair.slow or 0) <= 63  # seconds, of which each is 5 % off
     hour = read_health(workspace.pk, SPANS["1h"], timezone.now())
-    assert 0 < (hour.figures["runs"] or 0) < 5
+    assert 0 < (hour.figures["runs"] or 0) < 9
+
+
+@pytest.mark.django_db
+def test_given_a_run_that_waits_for_a_worker_then_its_delay_grows(workspace: Workspace) -> None:
+    run = start_run(workspace, "x", agent="writer")
+    Run.objects.filter(pk=run).update(created_at=timezone.now() - timedelta(minutes=10))
+    found = read_health(workspace.pk, SPANS["1h"], timezone.now())
+    assert (found.figures["queue_delay_p95"] or 0) == pytest.approx(600, rel=0.06)
+    assert found.figures["failure_rate"] is None
+
+
+def test_percentiles_of_counted_durations_are_five_percent_off_at_most() -> None:
+    seconds = [0.002 * 1.01**number for number in range(2_000)]
+    counted: Counter[str] = Counter()
+    for one in seconds:
+        counted[str(math.ceil(math.log(max(one, 0.001)) / math.log(1.05 / 0.95)))] += 1
+    for share in (0.0, 0.5, 0.95, 1.0):
+        exact = seconds[int(share * (len(seconds) - 1))]
+        assert percentile(counted, share) == pytest.approx(exact, rel=0.0501)
+    assert percentile({}, 0.5) is None
 
 
 @pytest.mark.django_db
@@ -66,10 +121,11 @@ def test_given_no_runs_then_there_is_nothing_to_measure(workspace: Workspace) ->
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("span", SPANS)
-def test_given_a_hundred_thousand_runs_then_few_seconds_of_the_database_are_taken(
+def test_given_a_hundred_thousand_runs_then_little_time_of_the_database_is_taken(
     workspace: Workspace, span: str
 ) -> None:
     filled(workspace, 100_000)
+    roll_up_hours(timezone.now())
     begun = worked()
     for _ in range(ROUNDS):
         read_health(workspace.pk, SPANS[span], timezone.now())

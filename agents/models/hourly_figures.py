@@ -1,0 +1,59 @@
+"""Figures of an hour that is over, so that pages of many days read few rows."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from heartbit_site.base.models import Workspace
+from heartbit_site.base.models.constraints import index, unique
+
+
+class HourlyFigures(models.Model):
+    """Runs and model calls of one version with one model in one hour, written once.
+
+    Rows outlive the runs and versions that they count, so ``version_id`` is a plain id.
+
+    Attributes:
+        version_id: Null: of model calls whose run was deleted before.
+        is_root: False: runs of sub-agents.
+        runs: Accepted in the hour.
+        ended: Runs whose tree ended in the hour, whenever they were accepted; so are ``failed``.
+        lasted: How many of those took how long from start to end, by ``durations.bucket``.
+        waited: How many of those waited how long to be started, if they are roots.
+        tokens: Input and output.
+        cost_usd: Of calls with a known price; ``unpriced`` counts the others.
+        last_run: The newest of ``runs``.
+    """
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, related_name="hourly_figures", db_index=False
+    )
+    hour = models.DateTimeField()
+    version_id = models.BigIntegerField(null=True)
+    agent = models.CharField(max_length=64, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    is_root = models.BooleanField()
+    runs = models.PositiveIntegerField()
+    ended = models.PositiveIntegerField()
+    failed = models.PositiveIntegerField()
+    lasted = models.JSONField()
+    waited = models.JSONField()
+    calls = models.PositiveIntegerField()
+    unpriced = models.PositiveIntegerField()
+    tokens = models.PositiveBigIntegerField()
+    cost_usd = models.DecimalField(max_digits=14, decimal_places=8)
+    last_run = models.UUIDField(null=True)
+
+    class Meta:
+        ordering = ["-hour"]
+        constraints = [
+            unique(
+                "hourly_figures_once",
+                *("workspace", "hour", "version_id", "agent", "model", "is_root"),
+                nulls_distinct=False,
+            ),
+        ]
+        indexes = [index("hourly_figures_last", "hour")]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H}:00 {self.agent} {self.model}"

@@ -1,0 +1,147 @@
+"""Figures of runs and model calls by hour: of past hours from their rows, of others from runs.
+
+Usage::
+
+    query = over_figures("SELECT sum(runs) AS runs, {lasted} AS lasted FROM figures")
+    [row] = read_figures(query, workspace.pk, since=now - timedelta(days=7), now=now)
+
+``housekeeping.roll_up_hours`` writes the rows of all workspaces for some hours in one transaction,
+the earliest first; so all hours up to the newest row have theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from agents.reads.durations import bucket
+from heartbit_site.base.query import fetch_named, fetch_one
+
+HOUR: Final = timedelta(hours=1)
+COLUMNS: Final = (
+    "hour, version_id, agent, model, is_root, runs, ended, failed, lasted, waited, calls, "
+    "unpriced, tokens, cost_usd, last_run"
+)
+_LAST: Final = "SELECT max(hour) FROM agents_hourlyfigures"
+
+
+def _hour(moment: str) -> str:
+    return f"date_trunc('hour', {moment}, 'UTC')"
+
+
+def _counted(numbers: str) -> str:
+    """Return the SQL of how often each number is in an array of the outer query."""
+    counted = f"SELECT b, count(*) AS n FROM unnest({numbers}) b WHERE b IS NOT NULL GROUP BY b"  # noqa: S608
+    return f"(SELECT coalesce(jsonb_object_agg(q.b, q.n), '{{}}') FROM ({counted}) q)"  # noqa: S608
+
+
+_WAITS: Final = (
+    "coalesce(r.started_at, CASE WHEN r.status = 'queued' AND r.available_at <= %(now)s "
+    "THEN %(now)s END) - r.created_at"
+)
+#: CTE of the figures of a workspace from its runs, from ``start`` to before ``till``. Each part is
+#: read by an index: run_recent, run_ended, usage_by_workspace. How long a run has waited that has
+#: not ended is for readers alone (``reads``): it counts again with the hour of its end.
+LIVE: Final = f"""
+    found AS (
+        SELECT {_hour("r.created_at")} AS hour, r.version_id, r.agent, r.model,
+               r.parent_id IS NULL AS is_root, 1 AS runs, 0 AS ended, 0 AS failed,
+               NULL::int AS lasted,
+               CASE WHEN %(reads)s AND r.parent_id IS NULL AND r.finished_at IS NULL
+                    THEN {bucket(f"date_part('epoch', {_WAITS})")} END AS waited,
+               0 AS calls, 0 AS unpriced, 0::bigint AS tokens, 0::numeric AS cost_usd,
+               r.id AS last_run
+        FROM agents_run r
+        WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction'
+              AND r.created_at >= %(start)s AND r.created_at < %(till)s
+        UNION ALL
+        SELECT {_hour("t.finished_at")}, r.version_id, r.agent, r.model, r.parent_id IS NULL,
+               0, 1, (r.status IN ('failed', 'quarantined'))::int,
+               {bucket("date_part('epoch', r.finished_at - r.started_at)")},
+               CASE WHEN r.parent_id IS NULL
+                    THEN {bucket("date_part('epoch', r.started_at - r.created_at)")} END,
+               0, 0, 0, 0, NULL
+        FROM agents_run t JOIN agents_run r ON r.root_id = t.id
+        WHERE t.workspace_id = %(workspace)s AND t.parent_id IS NULL AND r.kind <> 'extraction'
+              AND t.finished_at >= %(start)s AND t.finished_at < %(till)s
+        UNION ALL
+        SELECT {_hour("u.at")}, r.version_id, coalesce(r.agent, ''), coalesce(r.model, ''),
+               r.parent_id IS NULL, 0, 0, 0, NULL, NULL, 1, (u.cost_usd IS NULL)::int,
+               u.input_tokens::bigint + u.output_tokens, coalesce(u.cost_usd, 0), NULL
+        FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
+        WHERE u.workspace_id = %(workspace)s AND u.at >= %(start)s AND u.at < %(till)s
+    ), live AS (
+        SELECT hour, version_id, agent, model, is_root, sum(runs) AS runs, sum(ended) AS ended,
+               sum(failed) AS failed, {_counted("array_agg(lasted)")} AS lasted,
+               {_counted("array_agg(waited)")} AS waited, sum(calls) AS calls,
+               sum(unpriced) AS unpriced, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd,
+               (array_agg(last_run ORDER BY last_run DESC NULLS LAST))[1] AS last_run
+        FROM found GROUP BY hour, version_id, agent, model, is_root
+    )
+"""  # noqa: S608  constants
+_FIGURES: Final = f"""
+    WITH {LIVE}, figures AS (
+        SELECT {COLUMNS} FROM live
+        UNION ALL
+        SELECT {COLUMNS} FROM agents_hourlyfigures
+        WHERE workspace_id = %(workspace)s AND hour >= %(first)s
+    )
+"""  # noqa: S608  constants
+
+
+def over_figures(query: str) -> str:
+    """Return a query for ``read_figures``.
+
+    Args:
+        query: A SELECT from ``figures``, which has ``COLUMNS``. ``{lasted}`` and ``{waited}`` are
+            aggregates: the sum of distributions.
+    """
+    return _FIGURES + query.format(lasted=_merged("lasted"), waited=_merged("waited"))
+
+
+def _merged(column: str) -> str:
+    added = f"""
+        SELECT e.key AS b, sum(e.value::bigint) AS n
+        FROM unnest(array_agg({column})) d, jsonb_each(d) e GROUP BY e.key
+    """  # noqa: S608  a column
+    return f"(SELECT coalesce(jsonb_object_agg(q.b, q.n), '{{}}') FROM ({added}) q)"  # noqa: S608
+
+
+def read_figures(
+    query: str, workspace_id: int, *, since: datetime, now: datetime, **values: int | None
+) -> list[dict[str, Any]]:
+    """Return the rows of a query of the figures of a workspace, with ``lasted`` and ``waited``.
+
+    Args:
+        query: Of ``over_figures``.
+        workspace_id: The workspace.
+        since: All of its hour counts, unless it is at most two hours ago: runs alone are read then.
+        now: The present.
+        values: Further parameters of the query.
+    """
+    first = floor_hour(since)
+    is_short = now - since <= 2 * HOUR
+    given = {
+        "workspace": workspace_id,
+        "first": now + HOUR if is_short else first,
+        "start": since if is_short else max(first, rolled_until()),
+        "till": now + HOUR,  # the database's clock may be ahead
+        "now": now,
+        "reads": True,
+    }
+    rows = fetch_named(query, {**given, **values})
+    for row in rows:
+        row.update((name, json.loads(row[name])) for name in ("lasted", "waited") if name in row)
+    return rows
+
+
+def rolled_until() -> datetime:
+    """Return the end of the last hour that has rows; the epoch if there is none."""
+    (last,) = fetch_one(_LAST)
+    return datetime.fromtimestamp(0, UTC) if last is None else last + HOUR
+
+
+def floor_hour(moment: datetime) -> datetime:
+    """Return the beginning of a moment's hour, which is one of UTC."""
+    return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
