@@ -28,8 +28,8 @@ SHARED: Final = "works for no person from here on: without personal memories and
 
 #: Advice on a run that was in flight in a backup.
 HELD: Final = (
-    "It may have continued after that backup, elsewhere. Look what it has done, then release it or "
-    "cancel it."
+    "It may have continued since that backup, elsewhere. Look what it has done, then release it "
+    "(`heartbit runs release`) or cancel it."
 )
 
 

@@ -109,7 +109,12 @@ class Programs:
                 stdout=subprocess.DEVNULL,
                 stderr=heard,
             )
-            read = self._feed(reading, writing, before, after)
+            if reading.stdout is None or writing.stdin is None:
+                raise AssertionError("both are pipes")
+            self._feed(reading, reading.stdout, writing.stdin, before, after)
+            writing.wait()
+            # Ended by the pipe that psql left, pg_restore has a signal's code.
+            read = max(reading.wait(), 0) if writing.returncode == 0 else 0
             if read:
                 raise BackupError(f"The dump cannot be read: {_reason(_all(said))}")
             if writing.returncode:
@@ -119,29 +124,28 @@ class Programs:
                 )
 
     def _feed(
-        self, reading: subprocess.Popen[bytes], writing: subprocess.Popen[bytes], *around: str
-    ) -> int:
-        """Give psql everything; return pg_restore's exit code, without which nothing is kept."""
-        assert reading.stdout is not None
-        assert writing.stdin is not None
-        before, after = (text.encode() for text in around)
+        self,
+        reading: subprocess.Popen[bytes],
+        dump: IO[bytes],
+        statements: IO[bytes],
+        before: str,
+        after: str,
+    ) -> None:
+        """Give psql everything, and the commit only if pg_restore has succeeded."""
         try:
-            writing.stdin.write(b"BEGIN;\n" + before)
-            writing.stdin.write(self._head(reading.stdout.read(_CHUNK)))
-            shutil.copyfileobj(reading.stdout, writing.stdin, _CHUNK)
+            statements.write(f"BEGIN;\n{before}".encode())
+            statements.write(self._head(dump.read(_CHUNK)))
+            shutil.copyfileobj(dump, statements, _CHUNK)
             # psql reads its input to the end and leaves: without this line, it has changed nothing.
             if reading.wait() == 0:
-                writing.stdin.write(after + b"COMMIT;\n")
-            writing.stdin.flush()
+                statements.write(f"{after}COMMIT;\n".encode())
+            statements.flush()
         except BrokenPipeError:  # psql has stopped at an error
             pass
         finally:
-            reading.stdout.close()
+            dump.close()
             with contextlib.suppress(BrokenPipeError):
-                writing.stdin.close()
-            writing.wait()
-        # Ended by the pipe that psql left, pg_restore has a signal's code.
-        return max(reading.wait(), 0) if writing.returncode == 0 else 0
+                statements.close()
 
     def _head(self, chunk: bytes) -> bytes:
         """Return the dump's beginning without what an older server does not know."""

@@ -144,8 +144,7 @@ def _look() -> _Database:
                 "The database has no tables of Heartbit, so there is nothing to back up: check "
                 "DATABASE_URL and HEARTBIT_STATE_DIR."
             )
-        (now,) = session.execute("SELECT clock_timestamp()").fetchone() or (None,)
-        assert isinstance(now, datetime)
+        (now,) = session.execute("SELECT clock_timestamp()").fetchone() or (datetime.now(UTC),)
         migrations = defaultdict(list)
         for app, name in session.execute("SELECT app, name FROM django_migrations ORDER BY id"):
             migrations[app].append(name)

@@ -82,16 +82,13 @@ def restore(
     if as_json():
         write_json(_plain(asdict(done)))
         return OK
-    write(
-        f"Restored the backup of {done.made_at:%Y-%m-%d %H:%M:%S} UTC (Heartbit {done.heartbit})."
-    )
+    moment = f"{done.made_at:%Y-%m-%d %H:%M:%S} UTC"
+    write(f"Restored the backup of {moment}, of Heartbit {done.heartbit}.")
     _print_held(done)
     if done.keys_here:
         note(f"{listed(done.keys_here)} is set here: it has to be that of the backup.")
     elif not done.keys:
-        note(
-            "It has no key files: copy those of the backup's installation, then `heartbit doctor`."
-        )
+        note("It has no key files: copy those of its installation, then run `heartbit doctor`.")
     return OK
 
 
