@@ -79,7 +79,7 @@ def _fill(there: Elsewhere, definitions: Path) -> None:
         _wait(there, waiting, "waiting")
         while not there.rows("SELECT 1 FROM agents_wait WHERE asks_person AND resolved_at IS NULL"):
             time.sleep(0.2)
-        posted = _do(there, "conversations", "post", thread, "[[text: Hello.]]").json["run_id"]
+        posted = _do(there, "conversations", "post", thread, "[[text: Hello.]]").json["id"]
         _wait(there, posted, "succeeded")
 
 

@@ -59,4 +59,4 @@ def test_a_release_is_continued(release: Path, tmp_path: Path, wire_server: Wire
             wait_until(lambda: there.row(status, waiting["id"]) == ("succeeded",), seconds=60)
             (thread,) = there("conversations", "list", "--json").json["conversations"]
             posted = there("conversations", "post", thread["id"], "[[text: Again.]]", "--json").json
-            wait_until(lambda: there.row(status, posted["run_id"]) == ("succeeded",), seconds=60)
+            wait_until(lambda: there.row(status, posted["id"]) == ("succeeded",), seconds=60)
