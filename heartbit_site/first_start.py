@@ -82,9 +82,9 @@ def _alone() -> Iterator[None]:
 
 
 def _take_lock(session: psycopg.Connection[tuple[bool]]) -> bool:
-    (taken,) = session.execute(
-        "SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK]
-    ).fetchone() or (False,)
+    (taken,) = session.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK]).fetchone() or (
+        False,
+    )
     return taken
 
 

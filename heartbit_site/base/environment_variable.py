@@ -60,7 +60,6 @@ class Variable(Generic[T]):
             found = "cannot be used" if self.secret else f"is {_shown(text)}"
             raise ConfigurationError(f"{self.name} {found}: {error}.") from None
 
-
     @property
     def file_name(self) -> str:
         """Name of the variable that may name a file with the value, if it is secret."""

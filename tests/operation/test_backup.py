@@ -139,7 +139,8 @@ def origin(
             flying = start_run(workspace, calling(effects, "first", "second"), agent="courier")
             wait_until(lambda: "first" in ledger.read_text())
             with frozen(effects):  # so that the call is under way for as long as it takes
-                written = heartbit("backup", str(directory), "--json")
+                command = heartbit.spawn("backup", str(directory), "--json")
+                written = heartbit.end(command, seconds=180)
             assert written.code == 0, written.err
             assert ToolCall.objects.filter(run=flying, call_id="1.0", finished_at=None).exists()
             # The world goes on: the effects of the run, and the schedule.

@@ -52,7 +52,7 @@ def test_a_release_is_continued(release: Path, tmp_path: Path, wire_server: Wire
         assert (schedule["name"], schedule["enabled"]) == ("yearly", True)
 
         with there.worker("agents,system"):
-            (call,) = there("approve", "--json").json["approvals"]
+            (call,) = there("approve", "--json").json["calls"]
             decided = there("approve", call["run_id"], call["call_id"], "--yes")
             assert decided.code == 0, decided.err
             status = "SELECT status FROM agents_run WHERE id = %s"
