@@ -158,7 +158,7 @@ def release_run(run: Run, *, by: Actor) -> None:
     released, queued = release_tree(run.root_id, by=by.name)
     if not released:
         raise RunStateError(
-            f"Run {run.pk} is not held since a restore: it has ended, or goes on by itself."
+            f"Run {run.pk} is not held since a restore: it has ended, or was never held."
         )
     record_of_run(by, "release", run, runs=released)
     for run_id in queued:

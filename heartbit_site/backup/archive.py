@@ -23,7 +23,15 @@ from typing import IO, Final, Self
 
 from heartbit_site.backup import manifest as manifests
 from heartbit_site.backup.errors import BackupError
-from heartbit_site.backup.manifest import DATABASE, FOLDERS, KEYS, NAME, Manifest, Part, damaged
+from heartbit_site.backup.manifest import (
+    DATABASE,
+    FOLDERS,
+    KEYS,
+    NAME,
+    Manifest,
+    BackupPart,
+    damaged,
+)
 
 _CHUNK: Final = 1 << 20  # bytes
 _IN_MEMORY: Final = 16 << 20  # bytes
@@ -41,7 +49,7 @@ class ArchiveWriter:
     """
 
     def __init__(self, path: Path) -> None:
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, BackupPart] = {}
         self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _PRIVATE), "wb")
         self._tar = tarfile.TarFile(fileobj=self._file, mode="w", format=tarfile.PAX_FORMAT)
 
@@ -87,7 +95,7 @@ class ArchiveWriter:
         info.size, info.mode = size, mode
         reader = _Hashing(source)
         self._tar.addfile(info, reader)  # type: ignore[arg-type]  # it calls read alone
-        self.parts[name] = Part(size=size, sha256=reader.sha256, mode=mode)
+        self.parts[name] = BackupPart(size=size, sha256=reader.sha256, mode=mode)
 
 
 class ArchiveReader:

@@ -5,7 +5,7 @@
 
 SET search_path = public;
 
--- Until the restore has ended nothing is claimed or fired, whoever starts a worker meanwhile.
+-- Until the restore has ended nothing is claimed or fired, even if a worker is started meanwhile.
 INSERT INTO agents_pause (kind, queue, tool, reason, by, by_operator, at)
 VALUES ('all', '', '', 'a restore has not ended', 'heartbit restore', true, clock_timestamp())
 ON CONFLICT DO NOTHING;

@@ -20,7 +20,7 @@ KEYS: Final = ("secret_key", "encryption_keys")
 FOLDERS: Final = ("archive", "drive")
 
 
-class Part(BaseModel):
+class BackupPart(BaseModel):
     """A file of the backup.
 
     Attributes:
@@ -60,7 +60,7 @@ class Manifest(BaseModel):
     migrations: dict[str, list[str]]
     keys: list[str]
     folders: list[str]
-    parts: dict[str, Part]
+    parts: dict[str, BackupPart]
 
     def to_bytes(self) -> bytes:
         """Return the manifest as JSON with its own checksum."""

@@ -144,7 +144,7 @@ def _check_place(session: psycopg.Connection[Any], manifest: Manifest, *, replac
     for directory in places.folders().values():
         if places.is_filled(directory):
             raise BackupError(
-                f"{directory} is not empty: move it away, or add --replace to delete what is in it."
+                f"{directory} is not empty: empty it, or add --replace to delete what is in it."
             )
 
 

@@ -1,4 +1,4 @@
-"""Write a backup while everything goes on.
+"""Write a backup of a running installation.
 
 The database comes first, as one snapshot. A run that is archived meanwhile is then in both the dump
 and the archive; the other way round it would be in neither.
@@ -29,7 +29,7 @@ _CONNECT_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenBackup:
     """A backup that was written.
 
     Attributes:
@@ -48,7 +48,7 @@ class Written:
     absent: list[str]
 
 
-def write_backup(target: Path, *, with_keys: bool = True) -> Written:
+def write_backup(target: Path, *, with_keys: bool = True) -> WrittenBackup:
     """Write database, keys and folders into one file, which appears when it is complete.
 
     Args:
@@ -69,7 +69,7 @@ def write_backup(target: Path, *, with_keys: bool = True) -> Written:
         unfinished = Path(working, "backup.tar")
         manifest = _fill(unfinished, Path(working, DATABASE), with_keys=with_keys)
         os.link(unfinished, path)  # a rename would replace a file that was made meanwhile
-    return Written(
+    return WrittenBackup(
         path,
         path.stat().st_size,
         manifest.made_at,

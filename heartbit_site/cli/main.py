@@ -73,8 +73,8 @@ COMMANDS: Final = {
     "fleet": "List and control workers and queues.",
     "up": "Start everything here: worker, beat, web and services.",
     "down": "Stop the embedded services now.",
-    "backup": "Write a backup while everything goes on.",
-    "restore": "Restore a backup, on this machine or another.",
+    "backup": "Write a backup; nothing is stopped.",
+    "restore": "Restore a backup into this installation.",
     "doctor": "Check the installation and say how to fix problems.",
     "completion": "Print a script that completes commands in a shell.",
 }

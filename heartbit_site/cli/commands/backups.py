@@ -32,7 +32,7 @@ MEGABYTE = 1_000_000
 
 
 def backup(target: Path = TARGET, *, without_keys: bool = WITHOUT_KEYS) -> int:
-    """Write a backup while everything goes on.
+    """Write a backup; nothing is stopped.
 
     It has the database, the archive of runs, the drive, and the key files of the state directory,
     which decrypt the stored secrets: keep it as safe as those. Keys in the environment are not in
@@ -64,9 +64,9 @@ def restore(
     goes_on: bool = GOES_ON,
     yes: bool = common.YES,
 ) -> int:
-    """Restore a backup into this installation, whose processes are stopped.
+    """Restore a backup into this installation.
 
-    Whatever was in flight in the backup may have happened since, elsewhere. So runs that would
+    Stop web, workers and beat first. Whatever was in flight in the backup may have happened since, elsewhere. So runs that would
     continue by themselves are held until `heartbit runs release`, results and webhooks that were
     on their way are not sent, mailboxes are not read, and firings since the backup are skipped.
     Runs that wait for a person go on. With --continue, everything does.
