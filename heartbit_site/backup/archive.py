@@ -28,8 +28,8 @@ from heartbit_site.backup.manifest import (
     FOLDERS,
     KEYS,
     NAME,
-    Manifest,
     BackupPart,
+    Manifest,
     damaged,
 )
 

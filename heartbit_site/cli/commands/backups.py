@@ -66,10 +66,11 @@ def restore(
 ) -> int:
     """Restore a backup into this installation.
 
-    Stop web, workers and beat first. Whatever was in flight in the backup may have happened since, elsewhere. So runs that would
-    continue by themselves are held until `heartbit runs release`, results and webhooks that were
-    on their way are not sent, mailboxes are not read, and firings since the backup are skipped.
-    Runs that wait for a person go on. With --continue, everything does.
+    Stop web, workers and beat first. Whatever was in flight in the backup may have happened since,
+    elsewhere. So runs that would continue by themselves are held until `heartbit runs release`,
+    results and webhooks that were on their way are not sent, mailboxes are not read, and firings
+    since the backup are skipped. Runs that wait for a person continue by the decision. With
+    --continue, everything does.
     """
     if replace and not yes:
         _confirm()
