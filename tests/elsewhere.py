@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 from django.conf import settings
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
@@ -71,7 +71,7 @@ class Elsewhere:
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Ask its database."""
         with psycopg.connect(self.database_url) as session:
-            return session.execute(query, values).fetchall()  # type: ignore[arg-type]
+            return session.execute(query, values).fetchall()
 
     def row(self, query: str, *values: object) -> tuple[Any, ...]:
         """Ask its database for one row."""
@@ -138,8 +138,7 @@ def elsewhere(directory: Path, **environment: str) -> Iterator[Elsewhere]:
     state = settings.ENVIRONMENT.state
     name = f"elsewhere_{secrets.token_hex(4)}"
     directory.mkdir(parents=True, exist_ok=True)
-    url = make_conninfo(**{**conninfo_to_dict(state.database_url), "dbname": name})
-    options = conninfo_to_dict(url)
+    options = conninfo_to_dict(state.database_url)
     broker = state.redis_url.replace("db=0", f"db={BROKER}")
     with psycopg.connect(state.database_url, autocommit=True) as session:
         session.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))

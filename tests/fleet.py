@@ -129,8 +129,8 @@ class Worker:
 
 
 @contextmanager
-def frozen(worker: Worker | ServerProcess) -> Iterator[None]:
-    """SIGSTOP the process for the length of the block."""
+def frozen(worker: Worker) -> Iterator[None]:
+    """SIGSTOP the worker for the length of the block."""
     worker.signal(signal.SIGSTOP)
     try:
         yield

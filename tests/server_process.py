@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import select
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -37,10 +36,6 @@ class ServerProcess:
         self.places = json.loads(self._process.stdout.readline())
         self.url = self.places["url"]
         return self
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self._process.send_signal(number)
 
     def __exit__(self, *_: object) -> None:
         """End it."""

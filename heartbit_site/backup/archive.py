@@ -94,7 +94,7 @@ class ArchiveWriter:
         info = tarfile.TarInfo(name)
         info.size, info.mode = size, mode
         reader = _Hashing(source)
-        self._tar.addfile(info, reader)  # type: ignore[arg-type]  # it calls read alone
+        self._tar.addfile(info, reader)
         self.parts[name] = BackupPart(size=size, sha256=reader.sha256, mode=mode)
 
 

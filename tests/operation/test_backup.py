@@ -102,7 +102,7 @@ def origin(
         agent(workspace, "courier", queue)
         agent(workspace, "clerk", f"{queue}-idle")
         agent(workspace, "careful", queue, approval=AgentApproval.EFFECTS)
-        with Worker(queues=queue, environment=reach):
+        with Worker(queues=queue, environment=reach) as worker:
             careful = start_run(workspace, calling(effects, "paid"), agent="careful")
             wait_until(lambda: Run.objects.get(pk=careful).status == RunStatus.WAITING)
             queued = start_run(workspace, calling(effects, "queued"), agent="clerk")
@@ -138,13 +138,13 @@ def origin(
             )
             flying = start_run(workspace, calling(effects, "first", "second"), agent="courier")
             wait_until(lambda: "first" in ledger.read_text())
-            with frozen(effects):  # so that the call is under way for as long as it takes
+            with frozen(worker):  # so that the call is under way for as long as it takes
                 command = heartbit.spawn("backup", str(directory), "--json")
                 written = heartbit.end(command, seconds=180)
             assert written.code == 0, written.err
             assert ToolCall.objects.filter(run=flying, call_id="1.0", finished_at=None).exists()
             # The world goes on: the effects of the run, and the schedule.
-            wait_until(lambda: Run.objects.get(pk=flying).finished_at, seconds=30)
+            wait_until(lambda: Run.objects.get(pk=flying).finished_at, seconds=90)
             wait_until(lambda: Firing.objects.filter(schedule=schedule).exists(), seconds=30)
         yield Origin(
             workspace,
