@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from agents.choices import RunStatus
-from agents.models import Run
+from agents.models import Run, ToolCall
+from heartbit_site.base.toolspec import Effect
 from tests.chaos import records, report
 from tests.chaos.checker import Verdict
 from tests.chaos.couriers import SCRIPT, SHORT_SCRIPT
@@ -21,7 +22,7 @@ from tests.chaos.decider import Decider
 from tests.chaos.load import Load
 from tests.chaos.rig import Rig, rig, say
 from tests.elsewhere import Elsewhere, other_machine
-from tests.fleet import wait_until
+from tests.fleet import frozen, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 #: Several sweeps long: what starts by itself, has.
 QUIET_SECONDS: Final = 10.0
 SECONDS: Final = 120.0
+AT_MOST_ONCE: Final = Effect.AT_MOST_ONCE.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +131,16 @@ def _back_up(on: Rig, load: Load, how: Size) -> Path:
     def is_busy() -> bool:
         load.submit()
         on.supervisor.tend()
-        waiting = Run.objects.filter(pk__in=load.ids, status=RunStatus.WAITING)
-        return len(load.ids) >= how.at_once and waiting.exists()
+        runs = Run.objects.filter(pk__in=load.ids)
+        moving = runs.filter(status__in=[RunStatus.QUEUED, RunStatus.RUNNING]).count()
+        begun = ToolCall.objects.filter(run__in=load.ids, status="started", effect=AT_MOST_ONCE)
+        waiting = runs.filter(status=RunStatus.WAITING)
+        return moving > how.at_once / 3 and waiting.exists() and begun.exists()
 
-    wait_until(is_busy, seconds=SECONDS, what="runs wait for people")
-    written = origin("backup", str(file))
+    wait_until(is_busy, seconds=SECONDS, what="runs at work, and runs that wait for people")
+    # Else the small load would be through before a slow machine has started the command.
+    with frozen(on.supervisor):
+        written = origin("backup", str(file))
     if written.code:
         raise AssertionError(written.err)
     return file
