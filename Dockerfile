@@ -1,4 +1,5 @@
-# One image for web, worker and beat; docker-compose.yml says which is which.
+# One image for web, worker and beat; docker-compose.yml says which is which. Pin the base by its digest where
+# you build it (`FROM python:3.11-slim-bookworm@sha256:...`); the packages are pinned by their hashes here.
 
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 \
@@ -40,4 +41,8 @@ ENV PATH=/opt/venv/bin:$PATH \
 WORKDIR /app
 USER heartbit
 EXPOSE 8000
+# Of the web process; a worker or beat is started with a check of its own, or none (docker-compose.yml). A 400 is
+# an answer too: the name may not be among HEARTBIT_ALLOWED_HOSTS.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=6 \
+    CMD ["python", "-c", "import http.client; c = http.client.HTTPConnection('127.0.0.1', 8000, timeout=4); c.request('GET', '/api/v1/health'); raise SystemExit(c.getresponse().status >= 500)"]
 CMD ["heartbit", "web", "--bind", "0.0.0.0"]

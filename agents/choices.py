@@ -33,10 +33,11 @@ class RunKind(models.TextChoices):
 
 
 class Placement(models.TextChoices):
-    """Executors of a run: the worker fleet, or one local process and its successors."""
+    """Executors of a run: the worker fleet, one local process and its successors, or no one."""
 
     FLEET = "fleet", "Fleet"
     LOCAL = "local", "Local"
+    RESTORED = "restored", "Held since a restore"  # until a person releases it
 
 
 class CallStatus(models.TextChoices):

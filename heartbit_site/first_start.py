@@ -5,10 +5,13 @@ from __future__ import annotations
 import pkgutil
 import secrets
 import time
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import psycopg
 from django.apps import apps
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, Error, connection, transaction
@@ -18,7 +21,6 @@ from heartbit_site.base import variables
 from heartbit_site.base.database_faults import database_fault
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.query import execute, fetch_one
 from heartbit_site.extra_apps import load_left_out_apps
 from heartbit_site.workspaces import find_workspace
 from tools.definitions import discovery
@@ -59,15 +61,31 @@ def migrate_and_seed() -> Admin | None:
         return None
     load_left_out_apps()
     discovery.discover()
-    # A statement that waits for the lock would keep an index from being built concurrently.
-    while not fetch_one("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK])[0]:
-        time.sleep(_PAUSE_SECONDS)
-    try:
+    with _alone():
         call_command("migrate", verbosity=0, interactive=False)
         _take_tools()
         return _seed()
-    finally:
-        execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Wait for other processes that migrate, and keep others out.
+
+    The lock belongs to a session of its own: behind a transaction pooler a statement of Django's
+    connection could take it in one session and another release it in the next.
+    """
+    with psycopg.connect(settings.DATABASE_DIRECT_URL, autocommit=True) as session:
+        # A statement that waits for the lock would keep an index from being built concurrently.
+        while not _take_lock(session):
+            time.sleep(_PAUSE_SECONDS)
+        yield
+
+
+def _take_lock(session: psycopg.Connection[tuple[bool]]) -> bool:
+    (taken,) = session.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK]).fetchone() or (
+        False,
+    )
+    return taken
 
 
 def default_workspace() -> Workspace:

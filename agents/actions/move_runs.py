@@ -115,7 +115,9 @@ def _obstacles(run: Run, version: AgentVersion) -> Iterator[str]:
             "It answers a conversation, which a fork does not: let it end, or cancel it and post "
             "the message again; new messages run the current version."
         )
-    if run.home != Placement.FLEET:
+    if run.home == Placement.RESTORED:
+        yield "It is held since a restore: release it, or cancel it."
+    elif run.home != Placement.FLEET:
         yield "It is a local run, which its process holds."
     journal = load_history(run).journal
     state = state_after(journal)

@@ -1,4 +1,4 @@
-"""Change a run: cancel, steer, retry, resume or unquarantine it."""
+"""Change a run: cancel, steer, retry, resume, unquarantine or release it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.errors import EmptyTaskError, RunNotFoundError, RunStateError
 from agents.live.changes import notify_on_commit
 from agents.models import Run
+from agents.runs.restored import release_tree
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
 from agents.runtime.execution.executor import executor_of
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
 from agents.tracing import runs as traces
 from heartbit_site.base.audit import NOBODY, SYSTEM, Actor
+from heartbit_site.base.errors import Remedy
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
@@ -145,6 +147,25 @@ def unquarantine_run(run: Run, *, by: Actor) -> None:
     notify_on_commit(run.workspace_id, "runs")
 
 
+@transaction.atomic
+def release_run(run: Run, *, by: Actor) -> None:
+    """Let workers continue a run, with its whole tree, that is held since a restore.
+
+    Raises:
+        RunStateError: The run is not held.
+    """
+    require(by, "runs:write", workspace_id=run.workspace_id)
+    released, queued = release_tree(run.root_id, by=by.name)
+    if not released:
+        raise RunStateError(
+            f"Run {run.pk} is not held since a restore: it has ended, or was never held."
+        )
+    record_of_run(by, "release", run, runs=released)
+    for run_id in queued:
+        wake_run(run_id)
+    notify_on_commit(run.workspace_id, "runs")
+
+
 @dataclass(frozen=True, slots=True)
 class Resumption:
     """Decision on how a live run continues.
@@ -175,6 +196,11 @@ def resume_run(run: Run) -> Resumption:
         raise RunStateError(
             f"Run {root.pk} {past}{root.status} already: `heartbit result {root.pk}` shows how; "
             "start the task again to repeat it."
+        )
+    if root.home == Placement.RESTORED:
+        raise RunStateError(
+            f"Run {root.pk} is held since a restore: release it for the workers.",
+            remedy=Remedy("runs.release_run", "releases it", {"run_id": str(root.pk)}),
         )
     if root.home == Placement.FLEET:
         return Resumption(root.pk, takes_over=False)

@@ -128,6 +128,10 @@ class PauseTarget:
 
 
 EVERYTHING = PauseTarget(PauseKind.ALL)
+RESTORED = (
+    "It was in flight in the backup from which everything was restored, and may have continued "
+    "since: look what it has done, then release it with `heartbit runs release {}`, or cancel it."
+)
 STOPPED = "The agent {} is stopped: the run continues when an editor starts it in the admin."
 
 
@@ -216,7 +220,9 @@ def refuse_if_halted(workspace: Workspace) -> None:
 
 
 def blocked_reason(run: Run) -> str:
-    """Return why a queued run cannot be claimed, as one sentence, or an empty string."""
+    """Return why a run cannot be claimed, as one sentence, or an empty string."""
+    if run.home == Placement.RESTORED and run.finished_at is None:
+        return RESTORED.format(run.pk)
     if run.status != RunStatus.QUEUED:
         return ""
     of_queue = Q(kind=PauseKind.QUEUE, queue=run.queue)

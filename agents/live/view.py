@@ -52,6 +52,8 @@ class RunView(LiveRun):
         events.RunSteered,
         events.RunUnquarantined,
         events.RunRequeued,
+        events.RunRestored,
+        events.RunReleased,
         events.RunPaused,
         events.ApprovalEscalated,
         events.ApprovalLapsed,
@@ -64,6 +66,8 @@ class RunView(LiveRun):
         events.RunForked,
         events.RunSteered,
         events.RunUnquarantined,
+        events.RunRestored,
+        events.RunReleased,
     )
     TITLES: ClassVar[tuple[type[events.Event], ...]] = (events.RunForked,)
 

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 #: Note on a message by a person other than the run's.
 SHARED: Final = "works for no person from here on: without personal memories and credentials"
 
+#: Advice on a run that was in flight in a backup.
+HELD: Final = (
+    "It may have continued since that backup, elsewhere. Look what it has done, then release it "
+    "(`heartbit runs release`) or cancel it."
+)
+
 
 def say(event: events.Event, name_of: Namer) -> Phrase:
     """Describe an event.
@@ -34,7 +40,13 @@ def say(event: events.Event, name_of: Namer) -> Phrase:
         event: The event.
         name_of: Returns the name of a tool call of the run, given its id.
     """
-    return _say_run(event) or _say_end(event) or _say_model(event) or _say_call(event, name_of)
+    return (
+        _say_run(event)
+        or _say_restored(event)
+        or _say_end(event)
+        or _say_model(event)
+        or _say_call(event, name_of)
+    )
 
 
 def heading(text: str) -> str:
@@ -69,6 +81,17 @@ def _say_run(event: events.Event) -> Phrase | None:
             return Phrase("is being cancelled", reason, "stop_circle", "warning")
         case events.RunUnquarantined(by=by):
             return Phrase(f"let go on{_by(by)}", "", "restart_alt", "primary")
+        case _:
+            return None
+
+
+def _say_restored(event: events.Event) -> Phrase | None:
+    match event:
+        case events.RunRestored(made_at=made_at):
+            title = f"restored from the backup of {visible(made_at[:16])}"
+            return Phrase(title, HELD, "settings_backup_restore", "warning")
+        case events.RunReleased(by=by):
+            return Phrase(f"released{_by(by)}", "", "restart_alt", "primary")
         case _:
             return None
 

@@ -23,7 +23,9 @@ from agents.journal.events import (
     RunCreated,
     RunForked,
     RunPaused,
+    RunReleased,
     RunRequeued,
+    RunRestored,
     RunStarted,
     RunSteered,
     RunUnquarantined,
@@ -39,7 +41,7 @@ from heartbit_site.base.suspensions import WaitOutcome
 _BY_OTHERS = frozenset(
     {
         *(RunCreated, RunForked, RunRequeued, RunSteered, CancelRequested, WaitResolved),
-        *(ApprovalEscalated, RunUnquarantined, *Closing.__args__),
+        *(ApprovalEscalated, RunUnquarantined, RunRestored, RunReleased, *Closing.__args__),
     }
 )
 

@@ -8,7 +8,8 @@ Usage::
 Every reader uses this list, and every process checks the whole of it before it starts
 (`heartbit_site.environment.read`), so that a mistake is one sentence and never a late traceback.
 To add a variable, add one entry here; `make reference` writes docs/reference/settings.md from it.
-A variable that is empty, or holds only white space, counts as unset.
+A variable that is empty, or holds only white space, counts as unset. A secret may be in a file that
+``NAME_FILE`` names, as container engines mount them.
 """
 
 from __future__ import annotations
@@ -448,6 +449,7 @@ VARIABLES: Final[tuple[Variable[object], ...]] = tuple(
 def unknown(environ: Mapping[str, str] | None = None) -> list[str]:
     """Return the names of unknown variables with Heartbit's prefix, such as mistyped ones."""
     known = {each.name for each in VARIABLES}
+    known |= {each.file_name for each in VARIABLES if each.secret}
     names = os.environ if environ is None else environ
     return sorted(name for name in names if name.startswith("HEARTBIT_") and name not in known)
 

@@ -73,12 +73,15 @@ COMMANDS: Final = {
     "fleet": "List and control workers and queues.",
     "up": "Start everything here: worker, beat, web and services.",
     "down": "Stop the embedded services now.",
+    "backup": "Write a backup; nothing is stopped.",
+    "restore": "Restore a backup into this installation.",
     "doctor": "Check the installation and say how to fix problems.",
     "completion": "Print a script that completes commands in a shell.",
 }
 #: Modules of commands that belong together.
 HOMES: Final = {
     **dict.fromkeys(("serve", "web", "beat", "up", "down"), "processes"),
+    **dict.fromkeys(("backup", "restore"), "backups"),
     **dict.fromkeys(("approve", "resolve", "answer"), "waits"),
     **dict.fromkeys(("status", "result", "cancel"), "one_run"),
     "provider-accounts": "provider_accounts",
@@ -89,8 +92,8 @@ CLASSES: Final[dict[str, type[TyperCommand]]] = {
         ("submit", "status", "approve", "resolve", "answer", "result"), shared.RemoteCommand
     ),
     **dict.fromkeys(("cancel", "usage", "events", "inbox"), shared.RemoteCommand),
-    "resume": shared.ChangeHereCommand,
-    **dict.fromkeys(("run", "doctor"), shared.PrintingCommand),
+    **dict.fromkeys(("resume", "restore"), shared.ChangeHereCommand),
+    **dict.fromkeys(("run", "doctor", "backup"), shared.PrintingCommand),
 }
 OWN_OPTIONS: Final = ("--help", "-h", "--version")
 #: Answer to an option of the Rust original.

@@ -154,7 +154,10 @@ class RunStateOut(View):
     status: Status
     placement: str = Field(
         validation_alias="home",
-        description="fleet: workers execute it; local: one process, or one that resumes it.",
+        description=(
+            "fleet: workers execute it; local: one process, or one that resumes it; restored: no "
+            "one, until a person releases it."
+        ),
     )
 
 
@@ -230,3 +233,7 @@ UNQUARANTINE_RUN = NOUN.post(
 DISCARD_RUN = NOUN.post(
     "discard_run", "/runs/{run_id}/discard", RunStateOut, "Discard a quarantined run", errors=(409,)
 )
+RELEASE_RUN = NOUN.post(
+    "release_run", "/runs/{run_id}/release", RunStateOut, "Release a run held since a restore",
+    errors=(409,), command="`heartbit runs release {run_id}`",
+)  # fmt: skip

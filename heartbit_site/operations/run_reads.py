@@ -60,13 +60,16 @@ def list_runs(
     until: Until = None,
     children: Annotated[bool, Field(description="List runs of sub-agents as well.")] = False,
     mine: Annotated[bool, Field(description="List only runs that the caller started.")] = False,
+    held: Annotated[
+        bool, Field(description="List only live runs that are held since a restore.")
+    ] = False,
     sort: Annotated[Sort, Field(description="The order; a minus: the highest first.")] = "-started",
 ) -> RunPageOut:
     """Return runs, the newest first; those of sub-agents on request.
 
     A row has the beginning of its task and no answer: `GET /runs/{id}` returns both whole.
     """
-    wanted = RunFilter(agent, status, text, since, until, children=children, mine=mine)
+    wanted = RunFilter(agent, status, text, since, until, children=children, mine=mine, held=held)
     found, following = sorted_page(summaries(matching(access, wanted)), sort, cursor, limit)
     costs = costs_of(found)
     return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)

@@ -11,6 +11,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db.models import DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Now
 
+from agents.choices import Placement
 from agents.models import Run
 from agents.models.run import WORDS
 from agents.querysets import id_range
@@ -42,6 +43,7 @@ class RunFilter:
     until: datetime | None = None
     children: bool = False
     mine: bool = False
+    held: bool = False
 
 
 def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
@@ -49,6 +51,8 @@ def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     rows = Run.objects.filter(workspace=access.workspace)
     if wanted.mine:
         rows = rows.filter(_started_by(access))
+    if wanted.held:
+        rows = rows.filter(home=Placement.RESTORED, finished_at__isnull=True)
     if not wanted.children:
         rows = rows.filter(parent__isnull=True)
     if wanted.agent:

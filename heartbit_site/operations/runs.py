@@ -126,7 +126,8 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
     """Start a new run with the same task and version; a quarantined run is discarded."""
     run = find_run(access.workspace, run_id)
     # Whoever asks at a terminal can resume a local run there.
-    home = Placement(run.home) if access.via == "terminal" else Placement.FLEET
+    is_local = run.home == Placement.LOCAL and access.via == "terminal"
+    home = Placement.LOCAL if is_local else Placement.FLEET
     again = actions.retry_run(run, by=starter_of(access), home=home)
     return RunStateOut.of(Run.objects.get(pk=again))
 
@@ -142,6 +143,14 @@ def discard_run(access: Access, run_id: Word) -> RunStateOut:
     """Cancel a quarantined run; 409 if it is not quarantined."""
     run = find_run(access.workspace, run_id)
     actions.discard_run(run, by=actor_of(access))
+    return _state(run)
+
+
+def release_run(access: Access, run_id: Word) -> RunStateOut:
+    """Release a run, with its whole tree, that is held since a restore; 409 if it is not."""
+    run = find_run(access.workspace, run_id)
+    actions.release_run(run, by=actor_of(access))
+    run.refresh_from_db(fields=["home"])
     return _state(run)
 
 

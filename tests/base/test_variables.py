@@ -253,3 +253,27 @@ def test_given_a_password_that_is_not_encoded_then_the_sentence_says_how_and_not
     (problem,) = environment.problems({name: f"postgresql://u:{password}@h/d"})
     assert "percent-encoded" in problem
     assert "hush" not in problem
+
+
+def test_a_secret_may_be_in_a_file_that_a_variable_names(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_text("postgresql://u:p@db/heartbit\n")
+    given = {"DATABASE_URL_FILE": str(file)}
+    assert variables.DATABASE_URL.read(given) == "postgresql://u:p@db/heartbit"
+    assert variables.problems(given) == []
+    assert variables.unknown({"HEARTBIT_SECRET_KEY_FILE": "/x"}) == []
+    assert variables.unknown({"HEARTBIT_LOG_FILE": "/x"}) == ["HEARTBIT_LOG_FILE"]
+    assert variables.LOG.read({"HEARTBIT_LOG_FILE": str(file)}) == ""
+
+
+def test_a_file_that_cannot_be_read_or_is_one_too_many_is_said_without_the_secret(
+    tmp_path: Path,
+) -> None:
+    missing = tmp_path / "missing"
+    assert variables.problems({"HEARTBIT_SECRET_KEY_FILE": str(missing)}) == [
+        f"HEARTBIT_SECRET_KEY_FILE is '{missing}': that file cannot be read (No such file or "
+        "directory)."
+    ]
+    assert variables.problems({"REDIS_URL": "redis://a", "REDIS_URL_FILE": str(missing)}) == [
+        "REDIS_URL and REDIS_URL_FILE are both set: unset one of them."
+    ]

@@ -30,6 +30,7 @@ TITLES = {
     "R20": "any order of events, against a model",
     "R21": "ten thousand runs of one workspace beside another; a full disk; no files to open",
     "R22": "thirty minutes of mixed load, a kill a minute",
+    "R23": "yesterday's backup is restored on another machine, whose broker is empty",
     "R24": "workers die while they read documents and extract memories",
     "R25": "all workers die over open calls, once and twice",
     "R26": "a slice dies at every write of random workflows, before it and after it",

@@ -29,6 +29,7 @@ from tests.chaos.machine import scenario as machine
 from tests.chaos.model_faults import scenario as model_faults
 from tests.chaos.parsers import scenario as parsers
 from tests.chaos.replay import scenario as replay
+from tests.chaos.restores import scenario as restores
 from tests.chaos.reviews import scenario as reviews
 from tests.chaos.soak import scenario as soak
 from tests.chaos.workflow_kills import crowd
@@ -59,6 +60,7 @@ SCENARIOS: dict[str, Play] = {
     "R20": machine.play,
     "R21": exhaustion.play,
     "R22": soak.play,
+    "R23": restores.play,
     "R24": knowing.play,
     "R25": suspects.play,
     "R26": graphs.play,

@@ -41,7 +41,7 @@ HARMLESS = {
         "audit",
     ),
     *("config", "config check", "doctor", "completion"),
-    *("serve", "web", "beat", "up", "down"),
+    *("serve", "web", "beat", "up", "down", "backup", "restore"),
 }
 #: Commands that read a configuration file although they never talk to a server.
 READERS = {"run", "workflows run", "config check", "config import", "doctor"}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,13 @@ import pytest
 import yaml
 
 from agents.llm.providers import PROVIDERS
-from heartbit_site.base.variables import DRAIN_SECONDS, VARIABLES
+from heartbit_site.base.variables import (
+    DATABASE_URL,
+    DRAIN_SECONDS,
+    ENCRYPTION_KEYS,
+    VARIABLES,
+    problems,
+)
 from tools.sandbox.runner import PORT, READY
 
 ROOT = Path(__file__).parents[2]
@@ -18,12 +26,9 @@ TEXT = (ROOT / "docker-compose.yml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(:[?-][^}]*)?\}")
-SECRETS = {
-    "POSTGRES_PASSWORD",
-    "VALKEY_PASSWORD",
-    "HEARTBIT_SECRET_KEY",
-    "HEARTBIT_ENCRYPTION_KEYS",
-}
+#: Variables whose values are in files.
+SECRETS = {"DATABASE_URL", "REDIS_URL", "HEARTBIT_SECRET_KEY", "HEARTBIT_ENCRYPTION_KEYS"}
+SCRIPT = ROOT / "deploy/make-secrets.sh"
 #: Of the image, of this file, or of commands that people run elsewhere.
 SETTLED = {
     *("DATABASE_DIRECT_URL", "HEARTBIT_STATE_DIR", "HEARTBIT_ARCHIVE_DIR", "HEARTBIT_DRIVE"),
@@ -75,13 +80,59 @@ def test_whoever_erases_runs_reaches_their_archives() -> None:
         assert ["archive", "/var/lib/heartbit/archive"] in places, name
 
 
-def test_secrets_are_required_and_have_no_default() -> None:
+def test_secrets_are_files_and_nothing_else_is_required() -> None:
     used = VARIABLE.findall(TEXT)
-    assert {name for name, rule in used if rule.startswith(":?")} == SECRETS
     for name, rule in used:
-        assert rule, f"${{{name}}} is neither required nor given a default"
-        if name in SECRETS or name.endswith("_KEY"):
-            assert rule.startswith(":?") or rule == ":-", f"{name} has a default"
+        assert rule.startswith(":-"), f"${{{name}}} has no default"
+        assert name not in SECRETS
+        if name.endswith(("_KEY", "_PASSWORD")):
+            assert rule == ":-", f"{name} has a default"
+    environment = SERVICES["web"]["environment"]
+    files = {name for name in environment if name.endswith("_FILE")}
+    assert files == {f"{name}_FILE" for name in SECRETS}
+    for name in files:
+        place = environment[name].removeprefix("/run/secrets/")
+        assert place in SERVICES["web"]["secrets"], name
+
+
+def test_a_service_has_the_secrets_that_it_reads_and_no_others() -> None:
+    for name, service in SERVICES.items():
+        said = json.dumps([service.get(part) for part in ("environment", "command", "healthcheck")])
+        read = set(re.findall(r"/run/secrets/(\w+)", said))
+        assert set(service.get("secrets", ())) == read, name
+        assert read <= COMPOSE["secrets"].keys(), name
+
+
+def test_the_script_writes_each_secret_once_and_for_the_containers(tmp_path: Path) -> None:
+    script = tmp_path / SCRIPT.name
+    script.write_text(SCRIPT.read_text())
+    subprocess.run(["sh", str(script)], check=True)
+    made = {path.name: path for path in (tmp_path / "secrets").iterdir()}
+    assert {f"./deploy/secrets/{name}" for name in made} == {
+        secret["file"] for secret in COMPOSE["secrets"].values()
+    }
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in made.values()} == {0o444}
+    before = {name: path.read_text() for name, path in made.items()}
+    subprocess.run(["sh", str(script)], check=True)
+    assert {name: path.read_text() for name, path in made.items()} == before
+    given = {
+        name: str(made[place.removeprefix("/run/secrets/")])
+        for name, place in SERVICES["web"]["environment"].items()
+        if name.endswith("_FILE")
+    }
+    assert problems(given) == []
+    password = before["postgres_password"]
+    assert DATABASE_URL.read(given) == f"postgresql://heartbit:{password}@database:5432/heartbit"
+    assert len(ENCRYPTION_KEYS.read(given)) == 1
+
+
+def test_the_images_own_check_is_the_web_processes_alone() -> None:
+    assert "healthcheck" not in SERVICES["web"]
+    for name in ("setup", "beat"):
+        assert SERVICES[name]["healthcheck"] == {"disable": True}
+    for name in ("worker", "runner"):
+        assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
 
 
 def test_only_the_web_page_is_reachable_and_only_from_this_host() -> None:
@@ -101,12 +152,13 @@ def test_every_variable_is_documented(documents: tuple[str, ...]) -> None:
 def test_every_variable_given_to_heartbit_is_one_it_reads() -> None:
     documented = (ROOT / "docs/reference/settings.md").read_text()
     for name in SERVICES["web"]["environment"]:
-        assert f"`{name}`" in documented, name
+        assert f"`{name.removesuffix('_FILE')}`" in documented, name
 
 
 def test_every_variable_is_passed_through_or_settled_here() -> None:
     known = {variable.name for variable in VARIABLES}
-    assert known - SERVICES["web"]["environment"].keys() == SETTLED
+    given = {name.removesuffix("_FILE") for name in SERVICES["web"]["environment"]}
+    assert known - given == SETTLED
     example = (ROOT / "deploy/env.example").read_text()
     _, settled = example.split("# Have no effect here")
     assert set(re.findall(r"[A-Z]+_[A-Z_]+", settled)) == SETTLED, "as people read it"

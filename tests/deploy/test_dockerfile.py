@@ -5,8 +5,17 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 KNOWN = {
@@ -91,3 +100,43 @@ def test_static_files_are_collected_without_a_service() -> None:
     (collect,) = [rest for rest in of("RUN") if "collectstatic" in rest]
     assert "DATABASE_URL=" in collect
     assert "HEARTBIT_SECRET_KEY=build" in collect
+
+
+def test_the_health_check_says_whether_the_web_process_answers() -> None:
+    (rest,) = of("HEALTHCHECK")
+    options, _, command = rest.partition(" CMD ")
+    assert all(word.startswith("--") for word in options.split())
+    program, flag, code = json.loads(command)
+    assert (program, flag) == ("python", "-c")
+    for status, exit_code in ((200, 0), (400, 0), (503, 1)):
+        with answering(status) as port:
+            ended = subprocess.run([sys.executable, flag, code.replace("8000", str(port))])
+        assert ended.returncode == exit_code, status
+    assert "'/api/v1/health'" in code
+    gone = subprocess.run(
+        [sys.executable, flag, code.replace("8000", str(port))], stderr=subprocess.DEVNULL
+    )
+    assert gone.returncode != 0
+
+
+@contextmanager
+def answering(status: int) -> Iterator[int]:
+    """A server that answers everything with this status, on a port of its own."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

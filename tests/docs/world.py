@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from agents.actions.publish_agent import publish_agent
 from agents.actions.save_agent import create_agent
 from agents.actions.skills import save_skill
-from agents.models import Agent
+from agents.choices import Placement
+from agents.models import Agent, Run
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Membership, Role, Workspace
@@ -128,6 +129,12 @@ class World:
     def quarantined(self) -> str:
         """A run that killed its worker."""
         return str(quarantined(self.workspace).pk)
+
+    def held(self) -> str:
+        """A run that was in flight in a backup."""
+        run_id = self._unclaimed()
+        Run.objects.filter(pk=run_id).update(home=Placement.RESTORED)
+        return str(run_id)
 
     def uncertain(self) -> str:
         """A run with a call of unknown outcome, 1.0."""

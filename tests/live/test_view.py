@@ -156,6 +156,8 @@ RARE = recorded(
     (13, events.CancelRequested("enough")),
     (14, events.RunQuarantined(3)),
     (15, events.RunUnquarantined("anna")),
+    (15, events.RunRestored("2026-12-01T03:00:00+00:00")),
+    (15, events.RunReleased("anna")),
     (16, events.RunStarted("host:1", "t", "openai:m")),
     (17, events.RunFailed("model", "No.")),
     (18, events.RunCancelled("late", "partial")),

@@ -15,6 +15,7 @@ _HEAD: Final = """# Settings
 
 Processes are configured by the environment; nothing is required on one machine. A variable that cannot be
 used stops every process with one sentence at its start, and `heartbit doctor` lists them all.
+A secret (an address with its password, a key) may be in a file that `NAME_FILE` names ([which](../howto/deployment.md#secrets-in-files)).
 Agents, tools and schedules are in [heartbit.toml](toml.md), or in the admin.
 
 ## Environment variables

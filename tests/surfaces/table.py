@@ -25,6 +25,7 @@ REASONS = {
     "tool": "Agents' tools write there; a page would be a second drive.",
     "kept": "Agents and programs keep it; people look at it by command.",
     "browser": "The browser that is notified has to ask for it itself.",
+    "restored": "It follows a restore, which is made at a terminal; the run's page names the command.",
     "local": "It is about the processes or files of the machine that it runs on.",
 }
 
@@ -184,6 +185,7 @@ runs.steer_run | runs steer | run | -work | FleetRun.steer
 runs.retry_run | runs retry | run | -work | -code
 runs.unquarantine_run | runs unquarantine | run | -work | -code
 runs.discard_run | runs discard | run | -work | -code
+runs.release_run | runs release | -restored | -work | -code
 schedules.list_schedules | schedules list | schedules | scheduling/schedule | -code
 schedules.create_schedule | schedules add | schedule-new | scheduling/schedule add | -code
 schedules.preview_schedule | -typed | schedule-preview | scheduling/schedule add | -code
@@ -264,7 +266,17 @@ grant by a decision | approve | inbox-decide | -decision | -code
 """
 
 #: Commands of the machine itself, and words of a group that show several operations.
-COMMANDS_OF_THE_MACHINE = {"serve", "web", "beat", "up", "down", "doctor", "completion"}
+COMMANDS_OF_THE_MACHINE = {
+    "serve",
+    "web",
+    "beat",
+    "up",
+    "down",
+    "doctor",
+    "completion",
+    "backup",
+    "restore",
+}
 #: Pages that lead to others, show a part of one, or are the frame's.
 PARTS_OF_PAGES = {
     *("fleet", "usage", "approvals", "health", "agent-test", "run-node", "picture", "find"),

@@ -86,6 +86,7 @@ ROUTES = (
     Route("POST", "/runs/{run_id}/retry", "runs:write", right=409),  # it is live
     Route("POST", "/runs/{run_id}/unquarantine", "runs:write", right=409),
     Route("POST", "/runs/{run_id}/discard", "runs:write", right=409),
+    Route("POST", "/runs/{run_id}/release", "runs:write", right=409),
     Route("POST", "/runs/{run_id}/cancel", "runs:write"),
     Route("GET", "/runs/{run_id}/calls", "runs:read"),
     Route("GET", "/runs/{run_id}/calls/{call_id}", "runs:read"),

@@ -206,6 +206,26 @@ class RunDiscarded(Event):
     by: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RunRestored(Event):
+    """The run was in flight in a backup, and is held. Written by ``heartbit restore``.
+
+    Attributes:
+        made_at: Time of the backup, in ISO 8601.
+    """
+
+    type: ClassVar[str] = "run.restored"
+    made_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunReleased(Event):
+    """A person released a run that was held since a restore. Written by ``release_tree``."""
+
+    type: ClassVar[str] = "run.released"
+    by: str = ""
+
+
 #: Events with which the loop ends a run.
 Ending = RunSucceeded | RunFailed | RunCancelled
 #: Events that end a run.

@@ -101,7 +101,8 @@ class Host(ABC):
             interpreter=self._interpreter,
         )
         configuration = ExecutorConfig(
-            database_url=settings.DATABASE_URL,
+            # Its statements are prepared, which a transaction pooler may lose.
+            database_url=settings.DATABASE_DIRECT_URL,
             direct_url=settings.DATABASE_DIRECT_URL,
             home=home,
             queues=queues,

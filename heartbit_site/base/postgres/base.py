@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.db.backends.postgresql import base
 
 
@@ -29,8 +30,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_connection_params(self) -> dict[str, Any]:
         """Return Django's connection parameters, changed so that statements can be prepared."""
         # Django's statements contain their values and hardly ever repeat, so none is prepared
-        # automatically.
-        return {**super().get_connection_params(), "prepare_threshold": sys.maxsize}
+        # automatically. Behind a transaction pooler none is at all: the next one may be in another
+        # session.
+        is_pooled = settings.DATABASE_DIRECT_URL != settings.DATABASE_URL
+        threshold = None if is_pooled else sys.maxsize
+        return {**super().get_connection_params(), "prepare_threshold": threshold}
 
     def preparing_cursor(self) -> Any:
         """Return a cursor for a few constant statements that are repeated often."""

@@ -13,7 +13,7 @@ from heartbit_site.cli.following.streams import print_run
 from heartbit_site.cli.installation.startup import ensure_ready
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.shared import ChangeHereCommand, RemoteCommand
-from heartbit_site.cli.terminal.errors import OK
+from heartbit_site.cli.terminal.errors import OK, UsageError
 from heartbit_site.cli.terminal.new_file import write_file
 from heartbit_site.cli.terminal.output import as_json, note, write, write_exactly, write_json
 from heartbit_site.cli.terminal.table import print_done
@@ -22,6 +22,7 @@ from heartbit_site.cli.views.turn_text import print_turn
 from heartbit_site.contract.runs import (
     DISCARD_RUN,
     LIST_RUNS,
+    RELEASE_RUN,
     RETRY_RUN,
     SHOW_RUN,
     STEER_RUN,
@@ -50,6 +51,9 @@ CASSETTE = common.option(
     None,
 )
 TEXT = common.argument("TEXT", "The message.")
+HELD = common.flag("--held", "Only those that are held since a restore.")
+ALL_HELD = common.flag("--all", "All of the workspace that are held.")
+ONE = common.argument("[RUN]", "The run's id, or how it begins.", None)
 FORCE = common.flag("--force", "Replace a file that is there.")
 
 app = common.group()
@@ -61,6 +65,7 @@ def list_runs(
     agent: str = AGENT,
     status: Status | None = STATUS,
     search: str = SEARCH,
+    held: bool = HELD,
     last: int = common.LAST,
 ) -> int:
     """List the last runs, the newest first."""
@@ -72,9 +77,11 @@ def list_runs(
         status=status,
         text=search or None,
         children=bool(agent) or None,
+        held=held or None,
         reads_only=True,
     )
-    return print_runs(found.runs, none="No such runs." if agent or status or search else NO_RUNS)
+    filtered = agent or status or search or held
+    return print_runs(found.runs, none="No such runs." if filtered else NO_RUNS)
 
 
 app.command(cls=RemoteCommand)(fork)
@@ -118,6 +125,29 @@ def discard(run: str = common.RUN) -> int:
     """Give a quarantined run up: it is cancelled, and its journal stays."""
     found = call(DISCARD_RUN, run_id=common.run_id_of(run))
     return print_done(found, f"Run {found.id} is discarded.")
+
+
+@app.command(cls=RemoteCommand)
+def release(run: str | None = ONE, *, everything: bool = ALL_HELD) -> int:
+    """Let a run continue that is held since a restore, with all of its tree.
+
+    It was in flight in the backup, and may have continued elsewhere since: look first what it has
+    done. `heartbit runs list --held` lists such runs; `heartbit cancel` ends one.
+    """
+    server = backend()
+    if everything == (run is not None):
+        raise UsageError("Name one run, or add --all: `heartbit runs list --held` lists them.")
+    if run is not None:
+        found = server.call(RELEASE_RUN, run_id=common.run_id_of(run))
+        return print_done(found, f"Run {found.id} continues.")
+    ids = [row.id for row in server.every(LIST_RUNS, held=True).runs]
+    for run_id in ids:
+        server.call(RELEASE_RUN, run_id=run_id)
+    if as_json():
+        write_json({"released": ids})
+    else:
+        write(f"{counted(len(ids), 'run')} released." if ids else "No run is held.")
+    return OK
 
 
 def _print_live(run: RunStateOut, sentence: str) -> int:

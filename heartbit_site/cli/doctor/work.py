@@ -14,11 +14,12 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import get_connection
 from django.db import DatabaseError
 
-from agents.models import Agent, Channel
+from agents.choices import Placement
+from agents.models import Agent, Channel, Run
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError, members_with
-from heartbit_site.base.amounts import duration
+from heartbit_site.base.amounts import counted, duration
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor.examine import Check
@@ -84,6 +85,19 @@ def _tools() -> list[Check]:
     detail = f"tools changed since these were published: {'; '.join(stale)}"
     fix = "Save the agent in the admin to publish it again, or take the tool from it."
     return [Check("agents", "warn", detail, fix)]
+
+
+def _held() -> list[Check]:
+    """Runs that were in flight in a backup, in all workspaces."""
+    rows = Run.objects.filter(
+        home=Placement.RESTORED, finished_at__isnull=True, parent__isnull=True
+    )
+    slugs = sorted(set(rows.order_by().values_list("workspace__slug", flat=True)))
+    if not slugs:
+        return []
+    detail = f"{counted(rows.count(), 'run')} held since a restore, in {listed(slugs)}"
+    fix = "`heartbit runs list --held` lists them, `heartbit runs release` lets one continue."
+    return [Check("held runs", "warn", detail, fix)]
 
 
 def _approvals() -> list[Check]:
@@ -158,4 +172,4 @@ def _approvers() -> list[Check]:
 
 
 MAIL: Final[tuple[Callable[[], list[Check]], ...]] = (_mail, _approvers)
-LOOKS: Final = (_workspace, _configuration, _tools, _sandbox, _approvals)
+LOOKS: Final = (_workspace, _configuration, _tools, _sandbox, _held, _approvals)

@@ -18,6 +18,7 @@ from agents.actions.runs import cancel_run
 from agents.approvals.questions import unasked
 from agents.choices import Placement, RunStatus
 from agents.errors import ProgramToolsError
+from agents.limits.pauses import RESTORED
 from agents.live.follow import TreeReader, follow
 from agents.live.updates import Update
 from agents.live.valkey import ValkeySubscriber, connect
@@ -64,7 +65,9 @@ def warn(decided: Iterable[WaitingCall]) -> None:
         run = Run.objects.get(pk=call.run_id)
         if run.finished_at is not None:
             continue
-        if run.home == Placement.FLEET:
+        if run.home == Placement.RESTORED:
+            note(RESTORED.format(run.pk))
+        elif run.home == Placement.FLEET:
             warn_without_worker(detail(run))
         elif not _goes_on(UUID(call.root_id), until):
             note(f"Its process has ended. {_way_on(run.root)}")

@@ -138,7 +138,9 @@ def print_run(backend: Backend, run: RunViewOut) -> int:
         if any(decision.arguments is not None for decision in call.decisions):
             _print_edits(_whole(backend, call))
     write(f"\n{_figures(run.metrics)}")
-    if run.status in LIVE:
+    if run.status in LIVE and run.placement == "restored":
+        note(run.blocked_reason)
+    elif run.status in LIVE:
         warn_without_worker(run)
     else:
         write(f"\n{answer(run) if run.status == 'succeeded' else reason(run)}")

@@ -40,7 +40,7 @@ from heartbit_site.config import locate
 WHOLE: Final = frozenset(
     {
         *("serve", "web", "beat", "up", "down", "fleet", "doctor"),
-        *("audit", "users", "workspaces", "completion"),
+        *("audit", "users", "workspaces", "completion", "backup", "restore"),
     }
 )
 #: Commands of such a group that work in a workspace all the same.

@@ -22,7 +22,9 @@ from agents.journal.events import (
     RunFailed,
     RunForked,
     RunPaused,
+    RunReleased,
     RunRequeued,
+    RunRestored,
     RunStarted,
     RunSteered,
     RunSucceeded,
@@ -48,6 +50,8 @@ _OTHERS = (
     RunStarted,
     RunForked,
     RunUnquarantined,
+    RunRestored,
+    RunReleased,
 )
 #: What the engine may have begun with when this is the next that it wrote.
 _BEGINNINGS: dict[type[Event], tuple[str, ...]] = {

@@ -1,0 +1,1 @@
+"""Backup of an installation into one file, and its restore elsewhere (docs/decisions/0072)."""

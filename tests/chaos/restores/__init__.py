@@ -1,0 +1,1 @@
+"""Yesterday's backup on another machine."""
