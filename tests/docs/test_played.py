@@ -43,6 +43,11 @@ ELSEWHERE: Final = {
     "heartbit --model compatible:my-model": "tests/llm",
     "python -m pytest": "tests/testing/test_projects.py",
     "python -m tools.sandbox.runner": "tests/tools/sandbox",
+    "python": "tests/examples",
+    "celery": "tests/examples",
+    "heartbit config import docs/examples/django_app/heartbit.toml": "tests/examples",
+    "heartbit config import docs/examples/scheduled_report/scheduled_report.toml": "tests/examples",
+    "heartbit schedules run Monday report": "tests/examples",
     "make": "Makefile",
     "pip install": "tests/wheel",
     # Other people's programs.
