@@ -141,9 +141,9 @@ def send_quota_notices() -> int:
 
 
 @shared_task(name=queues.MAIL_ACCOUNT_LINKS)
-def mail_account_links(ids: str = "") -> int:
+def mail_account_links(address: str = "") -> int:
     """Send people the links by which they set a new password; return the number of mails."""
-    return mail_links(ids)
+    return mail_links(address)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -89,6 +90,7 @@ class Separate:
         log = self.start("heartbit", "up", "--port", str(self.port))
 
         def answers() -> bool:
+            assert self._started[-1].poll() is None, log.read_text()[-4000:]
             try:
                 return httpx.get(f"{self.url}/login/").status_code == 200
             except httpx.TransportError:
@@ -105,22 +107,29 @@ class Separate:
         """End the processes, the latest first, and the servers."""
         for process in reversed(self._started):
             process.terminate()
-            process.wait(timeout=60)
+            process.wait(timeout=120)
         client.stop(self.state)
 
 
 @contextmanager
-def separate(**variables: str) -> Iterator[Separate]:
-    """Make an installation with the example's variables; nothing of it stays."""
+def separate(*, is_migrated: bool = True, **variables: str) -> Iterator[Separate]:
+    """Make an installation with the example's variables; nothing of it stays.
+
+    Args:
+        is_migrated: True to begin with the tables of Heartbit's own settings.
+        variables: Environment variables.
+    """
     base = Path(tempfile.mkdtemp(prefix="hbe", dir="/tmp"))  # short: sockets are in it
     base.chmod(0o755)
     installation = Separate(base / "s", variables)
-    clusters.provide(installation.state)
+    if is_migrated:
+        clusters.provide(installation.state)
     try:
         yield installation
     except BaseException:
-        runs = installation.rows("SELECT agent, task, status, error FROM agents_run")
-        sys.stderr.write(f"--- runs: {runs}\n")
+        with contextlib.suppress(psycopg.Error):
+            runs = installation.rows("SELECT agent, task, status, error FROM agents_run")
+            sys.stderr.write(f"--- runs: {runs}\n")
         for log in base.glob("*.log"):
             sys.stderr.write(f"--- {log}\n{log.read_text()[-4000:]}\n")
         raise

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from heartbit_site.base.actions.reset_password import ASKED, mail_password_links
 from heartbit_site.base.models import AuditEntry
@@ -38,12 +40,23 @@ def asked(user: User) -> int:
 
 
 def link_of(user: User) -> str:
-    assert mail_password_links(str(user.pk)) == 1
+    assert mail_password_links(user.email) == 1
     letter = mail.outbox[-1]
     assert letter.to == [user.email]
     found = re.search(r"https?://[^/]+(/password/\S+)", str(letter.body))
     assert found
     return found[1]
+
+
+def test_the_page_asks_the_database_alike_whether_there_is_an_account_or_not(ann: User) -> None:
+    """By the statements, because the time itself is the machine's."""
+    statements = []
+    for address in (ann.email, f"nobody-{secrets.token_hex(4)}@example.org"):
+        with CaptureQueriesContext(connection) as captured:
+            assert client().post("/password/", {"email": address}).status_code == 302
+        statements.append([one["sql"] for one in captured])
+    assert statements[0] == statements[1] == []
+    assert asked(ann) == 0, "a worker looks it up"
 
 
 def test_everybody_is_answered_alike_and_a_person_is_mailed_once(ann: User) -> None:
@@ -54,6 +67,8 @@ def test_everybody_is_answered_alike_and_a_person_is_mailed_once(ann: User) -> N
     ]
     assert {one.status_code for one in answers} == {200}
     assert len({one.content for one in answers}) == 1
+    assert mail_password_links(nobody) == mail_password_links("") == 0
+    assert [mail_password_links(ann.email.upper()) for _ in range(2)] == [1, 0]
     assert asked(ann) == 1, "the second request within five minutes sends nothing"
 
 
@@ -85,7 +100,9 @@ def test_a_link_sets_a_password_once_and_ends_sessions(ann: User) -> None:
 def test_no_link_for_an_account_without_password_or_that_is_closed(ann: User) -> None:
     ann.set_unusable_password()
     ann.save()
-    client().post("/password/", {"email": ann.email})
+    assert mail_password_links(ann.email) == 0
     assert asked(ann) == 0
-    User.objects.filter(pk=ann.pk).update(is_active=False)
-    assert mail_password_links(str(ann.pk)) == 0
+    ann.set_password(NEW)
+    ann.is_active = False
+    ann.save()
+    assert mail_password_links(ann.email) == 0

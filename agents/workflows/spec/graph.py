@@ -44,6 +44,13 @@ class LimitsSpec(PlainSpec):
     timeout_seconds: Duration | None = Field(
         None, description="Seconds of work of one run, without waiting."
     )
+    max_wall_seconds: Positive | None = Field(
+        None,
+        description=(
+            "Seconds from the acceptance of a run to its end, time spent queued and waiting "
+            "included."
+        ),
+    )
     tokens: Positive | None = Field(None, description="Tokens of one run, children included.")
     cost_usd: Money | None = Field(None, description="Cost of one run, children included.")
 

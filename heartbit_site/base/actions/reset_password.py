@@ -32,16 +32,13 @@ _SUBJECT: Final = "Heartbit: a new password"
 def ask_for_reset(address: str) -> None:
     """Have the accounts of an e-mail address sent their links by a worker.
 
-    The caller learns nothing about accounts, not even by the time that this takes: a message is
-    sent in any case, and the mail is written and sent by a worker.
+    The caller learns nothing about accounts, not even by the time that this takes: one message is
+    sent in any case, and whatever depends on accounts is done by the worker.
 
     Args:
         address: E-mail address as typed.
     """
-    address = clean_text(address).strip()
-    found = User.objects.filter(email__iexact=address, is_active=True) if address else ()
-    ids = [user.pk for user in list(found)[:MOST_ACCOUNTS] if _may_be_sent(user)]
-    about = ",".join(map(str, ids))
+    about = clean_text(address).strip()
     send(TaskMessage(queues.MAIL_ACCOUNT_LINKS, about, queues.SYSTEM, PAUSE.total_seconds()))
 
 
@@ -56,17 +53,17 @@ def _may_be_sent(user: User) -> bool:
     return True
 
 
-def mail_password_links(ids: str) -> int:
-    """Send people the links by which they set a new password; return the number of mails.
+def mail_password_links(address: str) -> int:
+    """Send the accounts of an e-mail address the links by which they set a new password.
 
-    Args:
-        ids: Ids of accounts, separated by commas.
+    Returns:
+        The number of mails.
 
     Raises:
         OSError: The mail server is unavailable.
     """
-    numbers = [int(one) for one in ids.split(",") if one]
-    return sum(_mail(user) for user in User.objects.filter(pk__in=numbers, is_active=True))
+    found = User.objects.filter(email__iexact=address, is_active=True) if address else ()
+    return sum(_mail(user) for user in list(found)[:MOST_ACCOUNTS] if _may_be_sent(user))
 
 
 def _mail(user: User) -> int:
