@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from agents.definitions.spec import Money, Pinned, Positive, Schema
+from agents.definitions.setting_types import Money, Positive, Schema
+from agents.definitions.spec import Pinned
 from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import Duration, Key, NodeName, PlainSpec, Template, Value
