@@ -31,7 +31,7 @@ async def ended(
     host: LocalHost, run_id: UUID, answers: Sequence[dict[str, Any]], death: Death
 ) -> tuple[Run, list[int]]:
     """Decide about a run until it has ended; return it, and how many won each decision."""
-    due, won = list(answers), []
+    due, won = list(answers), list[int]()
     host.execute(run_id)
     until = asyncio.get_running_loop().time() + SECONDS
     while asyncio.get_running_loop().time() < until:

@@ -101,7 +101,7 @@ class Separate:
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows that a statement finds."""
         with psycopg.connect(self.state.database_url) as connection:
-            return connection.execute(sql).fetchall()  # type: ignore[call-overload,no-any-return]
+            return connection.execute(sql.encode()).fetchall()
 
     def close(self) -> None:
         """End the processes, the latest first, and the servers."""

@@ -23,6 +23,8 @@ from agents.choices import Placement, RunStatus
 from agents.models import BlackboardEntry, Run
 from agents.runtime.execution import workflow_complaints, workflows
 from agents.runtime.execution.host import LocalHost
+from agents.workflows.executors.context import Context
+from agents.workflows.executors.executor import executor
 from agents.workflows.executors.registry import ExecutorRegistry
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import orm
@@ -32,7 +34,6 @@ from tests.chaos import report
 from tests.chaos.checker import Verdict
 from tests.chaos.decisions import ended
 from tests.chaos.graphs.deaths import Death, dying
-from tests.chaos.toolbox.agent_workflows import book
 from tests.chaos.triggers.orders import NAME, PAID, WORKSPACE, follow_orders, leave_orders
 from tests.chaos.triggers.payment import MOMENTS
 from tests.server_process import ROOT
@@ -64,13 +65,22 @@ class Found:
     faults: list[str] = field(default_factory=list)
 
 
+@executor(effect="transactional", timeout_seconds=30)
+def pack_order(order: dict[str, Any], context: Context) -> str:
+    """Pack an order; each execution that commits is a row of its own."""
+    run, _, _ = context.idempotency_key.partition(":")
+    name = f"{context.idempotency_key}#{secrets.token_hex(8)}"
+    BlackboardEntry.objects.create(root_id=run, key=name, value=order["order"], author="chaos")
+    return f"packed {order['order']}"
+
+
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Let payments and slices die, and count."""
     slug = f"r31-{secrets.token_hex(4)}"
     workspace = Workspace.objects.create(slug=slug, name=slug)
     payments, times = SIZES[size]
     registry = ExecutorRegistry()
-    registry.add_all([book])
+    registry.add_all([pack_order])
     found = Found()
     with (
         patch.dict(os.environ, {WORKSPACE: slug}),
@@ -105,8 +115,8 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
 
 
 def _packer() -> WorkflowSpec:
-    node = {"name": "book", "function": "book", "task": "{{ input.order }}"}
-    return WorkflowSpec.model_validate({"name": "packer", "nodes": [node], "start": "book"})
+    node = {"name": "pack", "function": "pack_order"}
+    return WorkflowSpec.model_validate({"name": "packer", "nodes": [node], "start": "pack"})
 
 
 def _order() -> Group:
