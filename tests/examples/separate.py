@@ -96,7 +96,7 @@ class Separate:
             except httpx.TransportError:
                 return False
 
-        wait_until(answers, seconds=90, what=f"the web process, see {log}")
+        wait_until(answers, seconds=240, what=f"the web process, see {log}")
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """Return the rows that a statement finds."""

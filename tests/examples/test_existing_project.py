@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FOLDER = EXAMPLES / "existing_project"
 
 
+#: The tables are made from nothing, because those that are kept are of other people's class.
+pytestmark = pytest.mark.timeout(900)
 BAKERY = {"PYTHONPATH": str(FOLDER), "DJANGO_SETTINGS_MODULE": "bakery.settings"}
 
 
