@@ -13,19 +13,19 @@ from openai import OpenAI
 
 def main(question: str, agent: str = "writer") -> None:
     """Stream an answer of an agent, ask on in its conversation, and say which run it was."""
-    client = OpenAI()
-    sys.stderr.write(f"models: {', '.join(model.id for model in client.models.list())}\n")
-    messages = [{"role": "user", "content": question}]
-    for chunk in client.chat.completions.create(model=agent, messages=messages, stream=True):
-        if chunk.choices:
-            sys.stdout.write(chunk.choices[0].delta.content or "")
-    sys.stdout.write("\n")
-    first = client.responses.create(model=agent, input=question)
-    then = client.responses.create(
-        model=agent, input="Say it shorter.", previous_response_id=first.id
-    )
-    sys.stdout.write(f"{first.output_text}\n{then.output_text}\n")
-    sys.stderr.write(f"run {first.id.removeprefix('resp_')}\n")
+    with OpenAI() as client:
+        sys.stderr.write(f"models: {', '.join(model.id for model in client.models.list())}\n")
+        messages = [{"role": "user", "content": question}]
+        for chunk in client.chat.completions.create(model=agent, messages=messages, stream=True):
+            if chunk.choices:
+                sys.stdout.write(chunk.choices[0].delta.content or "")
+        sys.stdout.write("\n")
+        first = client.responses.create(model=agent, input=question)
+        then = client.responses.create(
+            model=agent, input="Say it shorter.", previous_response_id=first.id
+        )
+        sys.stdout.write(f"{first.output_text}\n{then.output_text}\n")
+        sys.stderr.write(f"run {first.id.removeprefix('resp_')}\n")
 
 
 if __name__ == "__main__":
