@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, Error, connection, transaction
+from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.recorder import MigrationRecorder
 
 from heartbit_site.base import variables
@@ -50,7 +51,8 @@ def migrate_and_seed() -> Admin | None:
         The admin, when this call created it.
 
     Raises:
-        ConfigurationError: The database cannot be reached, or is older than the first release.
+        ConfigurationError: The database cannot be reached, is older than the first release, or was
+            migrated for another class of accounts.
     """
     if (
         _applied_migrations() >= _migrations()
@@ -62,7 +64,7 @@ def migrate_and_seed() -> Admin | None:
     load_left_out_apps()
     discovery.discover()
     with _alone():
-        call_command("migrate", verbosity=0, interactive=False)
+        _migrate()
         _take_tools()
         return _seed()
 
@@ -86,6 +88,17 @@ def _take_lock(session: psycopg.Connection[tuple[bool]]) -> bool:
         False,
     )
     return taken
+
+
+def _migrate() -> None:
+    try:
+        call_command("migrate", verbosity=0, interactive=False)
+    except InconsistentMigrationHistory as error:
+        raise ConfigurationError(
+            f"The database was migrated with other settings of Django: {error} Give these settings "
+            "a database of their own (DATABASE_URL), or start with the AUTH_USER_MODEL and the "
+            "INSTALLED_APPS that it has."
+        ) from error
 
 
 def default_workspace() -> Workspace:

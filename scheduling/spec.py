@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from agents.definitions import validators as agent_rules
-from agents.definitions.spec import Reviewers
+from agents.definitions.setting_types import Reviewers
 from heartbit_site.base.moments import TooFarError, to_utc
 from heartbit_site.base.spec import Spec
 from scheduling import recurrence

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.utils.module_loading import import_string
@@ -20,6 +19,7 @@ from agents.models import MemoryExtraction, Message, RecalledMemory, Run, RunEve
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.query import execute
 from heartbit_site.base.rights import require
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db.models import CASCADE, Model, Q, QuerySet
 from django.db.models.fields.reverse_related import ForeignObjectRel
 from django.utils.module_loading import import_string
@@ -32,6 +31,7 @@ from agents.models import (
     WebhookDelivery,
 )
 from heartbit_site.base.models import SavedView, Workspace
+from heartbit_site.base.people import User
 from memory.models import MemoryChange, MemoryItem
 from tools.models import Credential, PendingSignIn
 

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 from django.utils import timezone
@@ -37,6 +36,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.access import members_with
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.jsonschema import validate
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 from heartbit_site.base.untrusted import clean_text
 from heartbit_site.base.visible_text import visible

@@ -23,7 +23,8 @@ from agents.definitions.definition import (
     TeamWorkflow,
 )
 from agents.definitions.kinds import AGENT, RegisteredKind, kind_in, kind_of
-from agents.definitions.spec import AgentSpec, DefinitionSpec, Money, Pinned, ToolGrant
+from agents.definitions.setting_types import Money
+from agents.definitions.spec import AgentSpec, DefinitionSpec, Pinned, ToolGrant
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.spec import Spec
 

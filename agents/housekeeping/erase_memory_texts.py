@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -19,6 +18,7 @@ from agents.journal.erased_texts import ErasedTexts, erase_archived
 from agents.journal.memory_texts import RECALL
 from agents.models import Artifact, Checkpoint, Decision, Run, RunEvent, ToolCall, Wait
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.query import execute
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from django.contrib.auth.models import User
-
 from agents.actions.erase_runs import erase_runs, reached_runs
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import directory
@@ -17,6 +15,7 @@ from agents.journal.events import RunForked
 from agents.models import Run
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 
 
 class ArchivedRuns:

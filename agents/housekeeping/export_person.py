@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from typing import Any, BinaryIO, Final
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models, transaction
 from django.db.models import QuerySet
@@ -25,6 +24,7 @@ from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.secret_text import SecretTextField
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 
 ARCHIVED: Final = "archived_runs.jsonl"

@@ -34,6 +34,8 @@ from agents.runs.live_entries import Delta, Progress
 
 #: Reason of a requeue after the death of a worker, as ``sql/sweep.sql`` writes it.
 WORKER_LOST: Final = "worker lost"
+#: Names of the times in which a person is asked about no call, by the kind of wait.
+ABOUT: Final = {REVIEW.name: "review of the result", BUDGET.name: "budget"}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -363,7 +365,8 @@ class RunView(LiveRun):
         self.waits[key] = {"kind": kind.lane, "for": kind.waits_for, **more}
         if kind.asks_person:
             self._asked[key] = more.get("call", "")
-        self._times.open(key, kind.lane, self._at, call=more.get("call"))
+        name = {"name": ABOUT[kind.name]} if kind.name in ABOUT else {}
+        self._times.open(key, kind.lane, self._at, call=more.get("call"), **name)
 
     def _turn(self, number: int, calls: tuple[ToolCall, ...]) -> Parts:
         """Open a turn's calls and return its part; turn 0 is a call without a model."""

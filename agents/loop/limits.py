@@ -19,6 +19,13 @@ OVERDUE: Final = "Stopped {} s after it was accepted, waits included (max_wall_s
 MAX_ANSWERS = 4  # attempts at an answer that fits the response schema
 
 
+def seconds_until_overdue(most: int | None, accepted_at: datetime | None) -> float:
+    """Return the time left of ``max_wall_seconds``; infinity without that limit."""
+    if most is None or accepted_at is None:
+        return math.inf
+    return most - (datetime.now(UTC) - accepted_at).total_seconds()
+
+
 class Limits:
     """Limits of a run; create when the slice begins."""
 
@@ -37,10 +44,7 @@ class Limits:
 
     def _wall_seconds_left(self) -> float:
         """Return the time left of ``max_wall_seconds``, by the clock on the wall."""
-        most, accepted_at = self._definition.max_wall_seconds, self._state.accepted_at
-        if most is None or accepted_at is None:
-            return math.inf
-        return most - (datetime.now(UTC) - accepted_at).total_seconds()
+        return seconds_until_overdue(self._definition.max_wall_seconds, self._state.accepted_at)
 
     def reached(self) -> RunFailed | None:
         """Return the limit that forbids another model call, or None."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db.models import Q
 
 from heartbit_site.base.access import members_with
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.review_policy import ReviewPolicy, read_reviewers
 
 

@@ -28,6 +28,7 @@ from agents.reads.views import (
     WorkspaceUsageOut,
 )
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import with_accounts
 from heartbit_site.base.query import fetch_named
 
 GaugeOut = TypeVar("GaugeOut", CountGaugeOut, MoneyGaugeOut)
@@ -69,7 +70,7 @@ _AGENTS: Final = over_figures("""
     FROM figures
     GROUP BY 1 ORDER BY cost_usd DESC, tokens DESC, runs DESC, agent LIMIT %(most)s
 """)
-_BUDGETS = """
+_BUDGETS = with_accounts("""
     SELECT b.period, b.from_tier, b.max_tokens, b.max_usd, b.warn_at, coalesce(a.name, '') AS agent,
            coalesce(p.username, '') AS person, b.schedule,
            heartbit_spent_tokens(b) AS tokens, heartbit_spent_usd(b) AS usd,
@@ -78,7 +79,7 @@ _BUDGETS = """
          LEFT JOIN auth_user p ON p.id = b.person_id
     WHERE b.workspace_id = %(workspace)s
     ORDER BY a.name NULLS FIRST, p.username NULLS FIRST, b.schedule, b.period
-"""
+""")
 
 
 def usage_of(workspace: Workspace) -> WorkspaceUsageOut:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.runs.transitions import allowed_transitions
+from heartbit_site.base.people import with_accounts
 
 # Dropping functions drops their triggers, which locks those tables one by one, while a live fleet
 # locks them in another order. So all locks are taken first. If one is not available within a tenth
@@ -87,4 +88,4 @@ def install(apps: Any, schema_editor: Any) -> None:
     with schema_editor.connection.cursor() as cursor:
         cursor.execute(_LOCK)
         cursor.execute(_DROP)
-        cursor.execute(statements())
+        cursor.execute(with_accounts(statements()))

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
-from agents.definitions.spec import SkillName, ToolName
+from agents.definitions.setting_types import SkillName, ToolName
 from heartbit_site.base import archives
 from heartbit_site.base.archives import ArchiveLimits, RefusedFilesError, pack
 from heartbit_site.base.errors import ConfigurationError

@@ -11,3 +11,9 @@ class BaseConfig(AppConfig):
     name = "heartbit_site.base"
     label = "base"
     verbose_name = "Workspaces"
+
+    def ready(self) -> None:
+        """Refuse a class of accounts that is no use."""
+        from heartbit_site.base.people import check_class
+
+        check_class()

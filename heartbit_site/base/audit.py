@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from django.contrib.auth.models import User
-
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import AuditEntry, Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.query import execute, fetch_all
 
 #: Prefixes of the names of schedules, channels and triggers as actors. No person or key has such a

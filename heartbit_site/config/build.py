@@ -11,12 +11,8 @@ from typing import Any, Final
 from pydantic import Field
 
 from agents.actions.write_agents import PROMPT
-from agents.definitions.spec import (
-    AgentSpec,
-    Arguments,
-    DefinitionSpec,
-    with_default_mode,
-)
+from agents.definitions.setting_types import Arguments
+from agents.definitions.spec import AgentSpec, DefinitionSpec, with_default_mode
 from agents.delivery.targets import MOST_TARGETS, Target
 from agents.llm.providers import PROVIDERS
 from heartbit_site.config.sections import (

@@ -37,6 +37,13 @@ MEMORY: Final = (
     "database, and an agent remembers with the tools remember and recall, or with "
     "memory = true; remove both."
 )
+#: Keys of a workflow's steps that the original had.
+_OF_STEPS: Final = ("depends_on", "action")
+STEPS: Final = (
+    "{} of Heartbit's Rust original; write each step as a table [workflows.steps.NAME] with "
+    "`agent`, `task` in place of action and inputs, and `needs` in place of depends_on "
+    "(docs/howto/workflows.md)"
+)
 
 
 @dataclass(slots=True)
@@ -74,6 +81,8 @@ def translate(content: dict[str, Any]) -> Translation:
         found.content["memory"] = rest
         if not rest:
             del found.content["memory"]
+    if isinstance(workflows := content.get("workflows"), list):
+        found.content["workflows"] = _without_original_steps(workflows, found)
     servers = content.get("mcp_servers", [])
     if not isinstance(servers, list):
         return found
@@ -88,6 +97,35 @@ def translate(content: dict[str, Any]) -> Translation:
     if added.tables:
         found.content["mcp_servers"] = [*servers, *added.tables]
     return found
+
+
+def _without_original_steps(workflows: list[Any], found: Translation) -> list[Any]:
+    """Return the workflows without steps of the original, which are complaints.
+
+    A step without effect holds their places, so that the rest of the file is checked too.
+    """
+    kept = []
+    for index, table in enumerate(workflows):
+        steps = table.get("steps") if isinstance(table, dict) else None
+        here: Path = ("workflows", index, "steps")
+        if isinstance(steps, list) and any(isinstance(step, dict) for step in steps):
+            found.complaints.append((here, STEPS.format("are the steps")))
+        elif place := _original_key(steps):
+            found.complaints.append(((*here, *place), STEPS.format("is a key")))
+        else:
+            kept.append(table)
+            continue
+        kept.append({**table, "steps": {"none": {"set": {}}}})
+    return kept
+
+
+def _original_key(steps: Any) -> tuple[str, str] | None:
+    """Return the first step with a key of the original, and that key."""
+    for name, step in steps.items() if isinstance(steps, dict) else ():
+        for key in _OF_STEPS:
+            if isinstance(step, dict) and key in step:
+                return str(name), key
+    return None
 
 
 class _Servers:

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field
 
 from agents.definitions import validators
 from agents.definitions.kinds import AGENT, RegisteredKind, defined_kinds
-from agents.definitions.spec import AgentSpec, Count, Description, FullText, Name, Retries
+from agents.definitions.setting_types import Count, Description, FullText, Name, Retries
+from agents.definitions.spec import AgentSpec
 from heartbit_site.base.spec import Spec
 
 Url = Annotated[str, AfterValidator(validators.storable), AfterValidator(validators.url)]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from agents.definitions import validators
-from agents.definitions.spec import Money
+from agents.definitions.setting_types import Money
 from agents.definitions.validation_messages import Complaint
 from agents.delivery.targets import MOST_TARGETS, Target
 from agents.system_events.types import MOST_PATTERNS, check_pattern

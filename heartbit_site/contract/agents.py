@@ -7,8 +7,9 @@ from typing import Annotated, Any
 from pydantic import AliasPath, BeforeValidator, Field, JsonValue, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from agents.definitions.setting_types import Name
 from agents.definitions.snapshot_diff import SnapshotDiff
-from agents.definitions.spec import AgentSpec, Name
+from agents.definitions.spec import AgentSpec
 from agents.definitions.templates import KEY, with_template
 from agents.reads.views import AgentMetricsOut, AgentState, AgentStatusOut
 from heartbit_site.base.view import Id, Time, View

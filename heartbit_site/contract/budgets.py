@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from agents.definitions.spec import Money
+from agents.definitions.setting_types import Money
 from agents.reads.views import BudgetUseOut
 from heartbit_site.contract.model import Body, Name, Page, changes
 from heartbit_site.contract.operation import READ_RUNS, WRITE_AGENTS, Noun

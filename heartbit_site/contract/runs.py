@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
-from agents.definitions.spec import Reviewers
+from agents.definitions.setting_types import Reviewers
 from agents.output.results import MetricsOut, ResultOut
 from agents.runtime.files.folder_limits import LIMITS
 from heartbit_site.base.view import Id, Money, Time, View

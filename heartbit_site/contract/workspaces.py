@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 from pydantic import AliasPath, Field
 
@@ -12,6 +12,11 @@ from heartbit_site.contract.operation import MANAGE, MEMBER, Needs, Noun
 
 #: Whoever makes workspaces and accounts: more than steering the fleet.
 ADMINISTER = Needs(("fleet:manage", "workspace:manage"), operator=True)
+UnknownPrices = Literal["ask", "refuse"]
+_UNKNOWN: Final = (
+    "Handling of runs under a limit in US dollars whose model has no known price: ask an owner, or "
+    "refuse."
+)
 
 
 class WorkspaceDetailOut(View):
@@ -23,6 +28,7 @@ class WorkspaceDetailOut(View):
     retention_days: int | None = Field(
         description="Days until finished runs are archived and deleted; null: never."
     )
+    unknown_prices: UnknownPrices = Field(description=_UNKNOWN)
     tier: str | None = Field(
         None, validation_alias=AliasPath("tier", "name"), description="Its quotas; null: no limits."
     )
@@ -51,6 +57,7 @@ class WorkspaceIn(Body):
     retention_days: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
         90, description="Days until finished runs are archived and deleted; null: never."
     )
+    unknown_prices: UnknownPrices = Field("ask", description=_UNKNOWN)
     tier: Annotated[Word, Field(max_length=40)] | None = Field(
         None, description="Name of its tier of quotas, which an operator sets; null: none."
     )

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import Field
 
 from agents.actions.client_calls import open_client_calls
-from agents.definitions.spec import Schema
+from agents.definitions.setting_types import Schema
 from agents.models import Run, ToolCall
 from agents.reads.agents import find_agent
 from heartbit_site.base.access import Access

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ConflictError, ForbiddenError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey, Membership, Workspace
+from heartbit_site.base.people import User
 from heartbit_site.contract.members import (
     KeyIn,
     KeyOut,

@@ -6,7 +6,6 @@ from base64 import b64encode
 from tempfile import TemporaryFile
 from typing import Annotated, Final
 
-from django.contrib.auth.models import User
 from django.db.models import Q
 from pydantic import Field
 
@@ -16,6 +15,7 @@ from agents.reads.agents import weights_of_agent
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ConflictError, ForbiddenError, NotFoundError, Remedy
+from heartbit_site.base.people import User
 from heartbit_site.contract import memories as contract
 from heartbit_site.contract.members import Username
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Name, Word

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
 from heartbit_site.base.access import Access
 from heartbit_site.base.actions import users
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import ForbiddenError
+from heartbit_site.base.people import User
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.users import PasswordIn, UserIn, UserOut, UsersOut
 from heartbit_site.operations.paging import list_page

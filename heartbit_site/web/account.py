@@ -7,7 +7,6 @@ from typing import Any, Final
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -25,6 +24,7 @@ from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.people import User
 from heartbit_site.base.scopes import SCOPES, USUAL_SCOPES
 from heartbit_site.contract.credentials import CredentialIn
 from heartbit_site.contract.members import KeyIn, NewKeyOut

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import httpx
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -17,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.people import User
 from heartbit_site.web.page import page, show
 from tools.actions.credentials import remove_credential
 from tools.actions.sign_in import CALLBACK, DOCUMENT, finish_sign_in, start_sign_in, take_sign_in

@@ -6,7 +6,6 @@ import functools
 from typing import Any, Final
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,6 +18,7 @@ from heartbit_site.api.rate_limit import RateLimiter, bucket_key
 from heartbit_site.base.actions.reset_password import ask_for_reset
 from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import Actor
+from heartbit_site.base.people import User
 
 _PER_SECOND: Final = 1 / 30  # of one address
 _WAIT: Final = "One request every half minute: wait, and ask again."

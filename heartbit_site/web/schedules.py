@@ -6,7 +6,6 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -24,6 +23,7 @@ from agents.reads.asking import asks_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
+from heartbit_site.base.people import User
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs

@@ -20,7 +20,6 @@ from django.conf import settings
 from heartbit_site.base.log_output import LINE, make_formatter
 from heartbit_site.base.process_memory import collect_seldom
 
-APPLICATION: Final = "heartbit_site.asgi:application"
 PROTOCOL: Final = "heartbit_site.web_server.connection:BoundedProtocol"
 #: A page only sends requests for events.
 SOCKET_BYTES: Final = 65_536
@@ -60,7 +59,7 @@ def options(
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "heartbit_site.settings")
     proxies = settings.HEARTBIT_TRUSTED_PROXIES
     return {
-        "app": APPLICATION,
+        "app": ":".join(settings.ASGI_APPLICATION.rsplit(".", 1)),
         "host": bind,
         "port": port,
         "http": PROTOCOL,

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Coalesce, Greatest, Now
@@ -16,6 +15,7 @@ from django.utils.module_loading import import_string
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 from memory.actions.policy import memory_days
 from memory.models import MemoryItem

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 
 

@@ -38,6 +38,8 @@ TITLES = {
     "R28": "workers die under one workflow that handles a thousand entries, within windows",
     "R29": "web processes and workers die under approvals over OpenAI, MCP, A2A and AG-UI",
     "R30": "a slice dies at every write of runs whose results are reviewed by two at once",
+    "R31": "processes die between a paid order's row, the run that it starts, and its effect",
+    "R32": "a slice dies at every write of runs that a cap on spending makes ask",
     "S12": "hostile input at every edge",
 }
 _HEAD = """\

@@ -19,6 +19,7 @@ from tests.chaos import (
     zombies,
 )
 from tests.chaos.cancel_race import scenario as cancel_race
+from tests.chaos.caps import scenario as caps
 from tests.chaos.clocks import beats, jumps
 from tests.chaos.crash_points import scenario as crash_points
 from tests.chaos.doors import scenario as doors
@@ -32,6 +33,7 @@ from tests.chaos.replay import scenario as replay
 from tests.chaos.restores import scenario as restores
 from tests.chaos.reviews import scenario as reviews
 from tests.chaos.soak import scenario as soak
+from tests.chaos.triggers import scenario as triggers
 from tests.chaos.workflow_kills import crowd
 from tests.chaos.workflow_kills import scenario as workflow_kills
 
@@ -68,6 +70,8 @@ SCENARIOS: dict[str, Play] = {
     "R28": crowd.play,
     "R29": doors.play,
     "R30": reviews.play,
+    "R31": triggers.play,
+    "R32": caps.play,
     "S12": parsers.play,
 }
 

@@ -37,10 +37,12 @@ def test_a_workspace_is_made_and_changed(place: Place, workspace: Workspace) -> 
     assert spaces("add", slug).code == USAGE, "it is there"
     assert spaces("add", "no/slug").err.count("\n") == 1
     assert slug in spaces("list").out
-    assert spaces("change", "--name", "Research").code == 0
+    assert spaces("change", "--name", "Research", "--unknown-prices", "refuse").code == 0
     workspace.refresh_from_db()
-    assert workspace.name == "Research"
-    assert spaces("show", "--json").json["name"] == "Research"
+    assert (workspace.name, workspace.unknown_prices) == ("Research", "refuse")
+    assert spaces("change", "--unknown-prices", "guess").code == USAGE
+    shown = spaces("show", "--json").json
+    assert (shown["name"], shown["unknown_prices"]) == ("Research", "refuse")
     assert spaces("change", "--tier", "none-such").code == USAGE
     actions = AuditEntry.objects.filter(
         workspace__in=(row, workspace), action__startswith="workspace."

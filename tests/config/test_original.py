@@ -182,6 +182,35 @@ def test_a_replaced_section_is_answered_with_what_replaced_it(section: str, valu
     assert parse("").notes == ()
 
 
+@pytest.mark.parametrize(
+    ("steps", "place"),
+    [
+        (
+            '[[workflows.steps]]\nid = "find"\nagent = "a"\naction = "research"\n'
+            '[[workflows.steps]]\nid = "write"\nagent = "a"\ndepends_on = ["find"]\n',
+            "heartbit.toml:3:13: workflows.review.steps are the steps of",
+        ),
+        (
+            '[workflows.steps.find]\nagent = "a"\naction = "research"\n',
+            "heartbit.toml:5:1: workflows.review.steps.find.action is a key of",
+        ),
+        (
+            '[workflows.steps.find]\nagent = "a"\ntask = "x"\n'
+            "[workflows.steps.write]\ndepends_on = []\n",
+            "heartbit.toml:7:1: workflows.review.steps.write.depends_on is a key of",
+        ),
+    ],
+)
+def test_steps_of_its_workflows_are_answered_with_what_replaced_them(
+    steps: str, place: str
+) -> None:
+    with pytest.raises(ConfigFileError) as refused:
+        parse(f'[[workflows]]\nname = "review"\n{steps}')
+    [line] = refused.value.lines
+    assert line.startswith(place)
+    assert "`needs` in place of depends_on (docs/howto/workflows.md)" in line
+
+
 def test_the_keys_of_its_memory_are_answered_and_the_others_are_read() -> None:
     found = parse('[memory]\ntype = "postgres"\nkept_days = 7\n')
     assert (found.notes, found.memory) == ((MEMORY,), MemorySection(kept_days=7))

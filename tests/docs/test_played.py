@@ -49,6 +49,11 @@ ELSEWHERE: Final = {
     "heartbit down": "tests/cli/test_up.py",
     "sh deploy/make-secrets.sh": "tests/deploy/test_compose.py",
     "python -m tests.upgrades.make": "tests/upgrades",
+    "python": "tests/examples",
+    "celery": "tests/examples",
+    "heartbit config import docs/examples/django_app/heartbit.toml": "tests/examples",
+    "heartbit config import docs/examples/scheduled_report/scheduled_report.toml": "tests/examples",
+    "heartbit schedules run Monday report": "tests/examples",
     "make": "Makefile",
     "pip install": "tests/wheel",
     # Other people's programs, and the shell's.

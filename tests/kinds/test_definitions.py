@@ -12,8 +12,9 @@ from agents.actions.publish_agent import publish_agent
 from agents.actions.rollback_agent import rollback_agent
 from agents.actions.save_agent import change_agent, create_agent
 from agents.definitions.kinds import KINDS, RegisteredKind, UnknownKindError, add_kind
+from agents.definitions.setting_types import FullText, Positive
 from agents.definitions.snapshot_diff import compare
-from agents.definitions.spec import DefinitionSpec, FullText, Pinned, Positive
+from agents.definitions.spec import DefinitionSpec, Pinned
 from agents.definitions.validation_messages import InvalidSettingError
 from agents.models import Agent
 from agents.reads.agents import find_version, grantable, spec_of

@@ -191,6 +191,18 @@ def test_a_page_gets_the_pictures_of_a_call_with_its_result() -> None:
     assert told["call 1.0"]["images"] == [address]
 
 
+def test_given_no_call_then_the_time_of_a_person_says_what_they_are_asked_about() -> None:
+    run = view()
+    spans: dict[str, Any] = {}
+    for one in RARE:
+        changed = run.fold(one) or {}
+        spans |= {key: part for key, part in changed.items() if key.startswith("time") and part}
+    people = [one for one in spans.values() if one["kind"] == "person"]
+    assert [one.get("name") or one["call"] for one in people] == [
+        *("1.0", "1.0", "review of the result", "budget")
+    ]
+
+
 def test_the_time_of_a_run_is_told_apart() -> None:
     run = view()
     for one in recorded(

@@ -21,6 +21,7 @@ from agents.journal.events.event import Event
 from agents.loop import review
 from agents.loop.effect_gate import EffectGate
 from agents.loop.journaled import JournaledState
+from agents.loop.limits import OVERDUE, seconds_until_overdue
 from agents.loop.protocol import Outcome
 from agents.loop.tool_calls import Held, ToolCallRunner
 from agents.loop.workflow.nodes import TOOL_OF_WORK, WAITING
@@ -279,6 +280,9 @@ class WorkflowEngine:
         """Return the limit of the run that is reached, or None."""
         limits, state = self._graph.spec.limits, self._state
         used = state.worked_seconds + time.monotonic() - self._began
+        most_wall = limits.max_wall_seconds
+        if seconds_until_overdue(most_wall, state.accepted_at) <= 0:
+            return RunFailed("limit", OVERDUE.format(most_wall), limit="max_wall_seconds")
         spendings: tuple[tuple[str, float | Decimal, Any, str], ...] = (
             ("timeout_seconds", used, limits.timeout_seconds, "seconds of work"),
             ("tokens", state.used_tokens, limits.tokens, "tokens"),

@@ -27,6 +27,7 @@ from agents.runtime.providers.spending_terms import TERMS, RunScope, SpendingTer
 from agents.runtime.providers.ttl_cache import TTLCache
 from heartbit_site.base.audit import BY_SCHEDULE
 from heartbit_site.base.budget_scope import describe_scope
+from heartbit_site.base.people import with_accounts
 
 if TYPE_CHECKING:
     from agents.runs.pool import Pool
@@ -41,7 +42,7 @@ WAIT_SECONDS = 5.0  # wait without a worker after that, before the next attempt
 _UNBOUNDED = Amount(2**62, Decimal(2**62))
 
 _STARTED_BY = "SELECT started_by FROM agents_run WHERE id = %s"
-_LEFT = """
+_LEFT = with_accounts("""
     SELECT b.id, b.period, b.max_tokens, b.max_usd, coalesce(a.name, '') AS agent,
            w.slug AS workspace, CASE WHEN b.from_tier THEN t.name ELSE '' END AS tier,
            coalesce(p.username, '') AS person, b.schedule, CASE WHEN b.allowed_period
@@ -53,7 +54,7 @@ _LEFT = """
          LEFT JOIN agents_agent a ON a.id = b.agent_id
          LEFT JOIN auth_user p ON p.id = b.person_id
     WHERE b.id = ANY(%s) ORDER BY b.id
-"""
+""")
 # The next check of quotas reports it (agents/actions/quotas.py).
 _REFUSED = """
     UPDATE agents_budget SET exceeded_period = date_trunc(period, clock_timestamp(), 'UTC')

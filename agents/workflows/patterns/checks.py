@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from agents.definitions.spec import CODE_TOOL, Name
+from agents.definitions.setting_types import Name
+from agents.definitions.spec import CODE_TOOL
 from heartbit_site.base.spec import Spec
 
 Mode = Literal["fail_fast", "collect"]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from agents.definitions.spec import Name
+from agents.definitions.setting_types import Name
 from agents.workflows.patterns.settings import Agents, Content, PatternSpec
 from agents.workflows.patterns.texts import literal
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from agents.definitions.spec import Name, Positive
+from agents.definitions.setting_types import Name, Positive
 from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs, state_keys
 from agents.workflows.patterns.settings import Content, PatternSpec
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
-from agents.definitions.spec import Name
+from agents.definitions.setting_types import Name
 from agents.workflows.patterns.checks import Checks, Mode, check_edges, programs, state_keys
 from agents.workflows.patterns.settings import Content, Count, PatternSpec
 from heartbit_site.base.spec import Spec

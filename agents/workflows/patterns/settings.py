@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
-from agents.definitions.spec import Name
+from agents.definitions.setting_types import Name
 from heartbit_site.base.spec import Spec
 
 #: Settings of a graph: ``nodes``, ``edges``, ``start`` and ``state``.

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from agents.definitions.spec import Name
+from agents.definitions.setting_types import Name
 from agents.workflows.patterns.settings import Agents, Content, Count, PatternSpec
 from agents.workflows.patterns.texts import literal, roster
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from agents.definitions.spec import Money, Pinned, Positive, Schema
+from agents.definitions.setting_types import Money, Positive, Schema
+from agents.definitions.spec import Pinned
 from agents.workflows.spec.edge import EdgeSpec
 from agents.workflows.spec.node import NodeSpec
 from agents.workflows.spec.values import Duration, Key, NodeName, PlainSpec, Template, Value
@@ -43,6 +44,13 @@ class LimitsSpec(PlainSpec):
     max_parallel: Positive | None = Field(None, description="Activations at the same time.")
     timeout_seconds: Duration | None = Field(
         None, description="Seconds of work of one run, without waiting."
+    )
+    max_wall_seconds: Positive | None = Field(
+        None,
+        description=(
+            "Seconds from the acceptance of a run to its end, time spent queued and waiting "
+            "included."
+        ),
     )
     tokens: Positive | None = Field(None, description="Tokens of one run, children included.")
     cost_usd: Money | None = Field(None, description="Cost of one run, children included.")

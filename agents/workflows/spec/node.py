@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from agents.definitions.spec import Group, Positive, Schema
+from agents.definitions.setting_types import Group, Positive, Schema
 from agents.workflows.spec.values import (
     Condition,
     Duration,

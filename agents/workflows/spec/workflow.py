@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from agents.definitions.spec import CODE_TOOL, DefinitionSpec, Description, ToolGrant
+from agents.definitions.setting_types import Description
+from agents.definitions.spec import CODE_TOOL, DefinitionSpec, ToolGrant
 from agents.workflows.spec.graph import MAX_NODES, GraphSettings, GraphSpec
 from agents.workflows.spec.steps import with_graph, written_at
 

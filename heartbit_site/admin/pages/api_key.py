@@ -7,7 +7,6 @@ from typing import Any, ClassVar, cast
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -19,6 +18,7 @@ from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys, usual_expiry
 from heartbit_site.base.models import ApiKey
+from heartbit_site.base.people import User
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
 from heartbit_site.shell.moment import moment
 

@@ -6,27 +6,34 @@ from typing import Any
 
 from axes import admin as axes
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django_celery_beat import admin as beat  # registers the classes that are replaced below
 from django_celery_beat import models
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from heartbit_site.admin.themed import ModelAdmin, TabularInline
+from heartbit_site.base.people import User
 
-for replaced in (User, Group, AccessAttempt, AccessLog, AccessFailureLog):
+for replaced in (Group, AccessAttempt, AccessLog, AccessFailureLog):
     admin.site.unregister(replaced)
 
 
-@admin.register(User)
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
     """Accounts of people."""
 
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+
+
+if settings.AUTH_USER_MODEL == "auth.User":
+    admin.site.unregister(User)
+if not admin.site.is_registered(User):  # a project may have a page for accounts of its own
+    admin.site.register(User, ThemedUserAdmin)
 
 
 @admin.register(Group)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth.models import User
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -22,6 +21,7 @@ from heartbit_site.admin.themed import ModelAdmin, ReadOnlyInline, line_widget
 from heartbit_site.base.actions.members import remove_member, save_member
 from heartbit_site.base.actions.workspaces import save_workspace
 from heartbit_site.base.models import Membership, Role, Tier, Workspace
+from heartbit_site.base.people import User
 
 TONES: dict[str, Tone] = {
     Role.VIEWER: "",

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model, Q
 from django.utils import timezone
@@ -20,6 +19,7 @@ from heartbit_site.base.audit import SYSTEM, UNWATCHED, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, ForbiddenError, about
 from heartbit_site.base.models import ApiKey, Workspace
 from heartbit_site.base.moments import to_utc
+from heartbit_site.base.people import User
 from heartbit_site.base.query import fetch_one, instance_of
 from heartbit_site.base.rights import require
 from heartbit_site.base.scopes import SCOPES, USUAL_DAYS

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from heartbit_site.base.actions.api_keys import revoke_api_keys
 from heartbit_site.base.audit import Actor, record_person
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError, Remedy
 from heartbit_site.base.models import ApiKey, Membership, Role, Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 
 

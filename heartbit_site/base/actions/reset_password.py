@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Final
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import EmailMessage
 from django.db import transaction
@@ -20,6 +19,7 @@ from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.mail_addresses import same_address
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.people import User
 from heartbit_site.base.untrusted import clean_text
 
 ASKED: Final = "user.reset"

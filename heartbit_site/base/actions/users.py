@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,6 +10,7 @@ from heartbit_site.base.actions.members import save_member
 from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, NotFoundError
 from heartbit_site.base.models import Workspace
+from heartbit_site.base.people import User
 from heartbit_site.base.rights import require
 
 

@@ -10,7 +10,7 @@ from heartbit_site.base.errors import ConfigurationError, ConflictError, about
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.rights import require
 
-_SETTINGS = ("name", "default_model", "retention_days", "tier")
+_SETTINGS = ("name", "default_model", "retention_days", "tier", "unknown_prices")
 
 
 class WorkspaceExistsError(ConflictError):

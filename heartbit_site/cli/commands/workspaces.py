@@ -12,7 +12,7 @@ from heartbit_site.contract import workspaces as contract
 TABLE: Final = Table.of(
     contract.WorkspaceDetailOut,
     "WORKSPACE=slug NAME=name:40 MODEL=default_model:40|default TIER=tier|- "
-    "KEPT_DAYS=retention_days|ever CREATED=created_at",
+    "KEPT_DAYS=retention_days|ever UNKNOWN_PRICES=unknown_prices CREATED=created_at",
 )
 
 app = common.group()

@@ -6,7 +6,6 @@ import logging
 from typing import Final
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from heartbit_site.base.actions.members import LastAdminError, remove_member, save_member
@@ -15,6 +14,7 @@ from heartbit_site.base.audit import Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, HeartbitError
 from heartbit_site.base.mail_addresses import same_address
 from heartbit_site.base.models import Membership, Role, Workspace
+from heartbit_site.base.people import User
 from heartbit_site.web.oidc.identity import Identity
 
 logger = logging.getLogger(__name__)

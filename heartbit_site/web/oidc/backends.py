@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.models import User
 from django.http import HttpRequest
+
+from heartbit_site.base.people import User
 
 #: Backend of the sessions that a sign-in at the issuer opens.
 BY_ISSUER: Final = "heartbit_site.web.oidc.backends.IssuerBackend"

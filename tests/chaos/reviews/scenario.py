@@ -8,33 +8,27 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Barrier
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 from agents.actions.deliver_results import deliver_results
 from agents.actions.save_agent import create_agent
-from agents.actions.waits import answer_wait
-from agents.choices import TERMINAL, Placement, RunStatus
+from agents.choices import Placement, RunStatus
 from agents.definitions.spec import AgentSpec
 from agents.delivery.targets import WebhookTarget
-from agents.errors import CallClosedError
-from agents.models import Run, Wait, WebhookDelivery, WebhookEndpoint
-from agents.querysets import waits_for_answers
-from agents.runs.sql_functions import call_function
+from agents.models import Run, WebhookDelivery, WebhookEndpoint
 from agents.runtime.execution.host import LocalHost
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import orm
-from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.models import Workspace
 from tests.chaos import report
 from tests.chaos.checker import Verdict
+from tests.chaos.decisions import at_once, ended
 from tests.chaos.graphs.deaths import Death, dying
 from tests.fleet import WireServer
-from tests.pace import GaveUp
 from tests.starts import start_run
 
 if TYPE_CHECKING:
@@ -43,7 +37,6 @@ if TYPE_CHECKING:
 
 #: Times that every write of every case is died at.
 SIZES: Final = {"small": 1, "full": 15}
-SECONDS: Final = 60
 _DECISIONS: Final = {
     "approve": {},
     "changes": {"message": "[[text: Second.]]"},
@@ -151,7 +144,9 @@ async def _play(
 ) -> None:
     with dying(death):
         run_id = await orm.run_in_thread(partial(_start, workspace, case.agent))
-        run = await _ended(host, run_id, case, death, found)
+        answers = [{"decision": one, **_DECISIONS[one]} for one in case.decisions]
+        run, won = await ended(host, run_id, answers, death)
+        found.decided_twice += sum(number != 1 for number in won)
     found.runs += 1
     found.deaths += death.victim is not None
     end = (run.status, run.output)
@@ -174,55 +169,8 @@ def _start(workspace: Workspace, agent: str) -> UUID:
     )
 
 
-async def _ended(host: LocalHost, run_id: UUID, case: Case, death: Death, found: Found) -> Run:
-    """Wake the run, as a sweeper does, and review its results until it has ended."""
-    decisions = list(case.decisions)
-    host.execute(run_id)
-    until = asyncio.get_running_loop().time() + SECONDS
-    while asyncio.get_running_loop().time() < until:
-        run, wait = await orm.run_in_thread(partial(_look, run_id, death))
-        if run.status in TERMINAL:
-            return run
-        if wait is not None:
-            decision = decisions.pop(0)
-            answer = {"decision": decision, **_DECISIONS[decision]}
-            won = await orm.run_in_thread(partial(_at_once, partial(_decide, wait, answer)))
-            found.decided_twice += won != 1
-        if run.status == RunStatus.QUEUED or wait is not None:
-            host.execute(run_id)
-        await asyncio.sleep(0.005)
-    raise GaveUp(f"run {run_id} has not ended after {SECONDS} s")
-
-
-def _look(run_id: UUID, death: Death) -> tuple[Run, Wait | None]:
-    if death.victim is not None:
-        parameters = (*death.victim._held(), "its worker died", 0)
-        call_function("SELECT heartbit_release(%s, %s, %s, %s)", parameters)
-    return Run.objects.get(pk=run_id), waits_for_answers().filter(run=run_id).first()
-
-
-def _decide(wait: Wait, answer: dict[str, Any], name: str) -> int:
-    try:
-        answer_wait(wait, answer, by=Actor(name, "web"))
-    except CallClosedError:
-        return 0
-    return 1
-
-
-def _at_once(act: Callable[[str], int]) -> int:
-    """Let two people act at the same moment; how often it was done."""
-    barrier = Barrier(2)
-
-    def one(name: str) -> int:
-        barrier.wait()
-        return act(name)
-
-    with orm.OrmExecutor(2, name="people") as pool:
-        return sum(pool.map(one, ("ann", "bob")))
-
-
 def _judge_delivery(run: Run, found: Found) -> None:
-    _at_once(lambda _: deliver_results())
+    at_once(lambda _: deliver_results())
     payloads = WebhookDelivery.objects.filter(run_id=run.pk).values_list("payload", flat=True)
     found.not_delivered_once += len(payloads) != 1
     by = [payload["data"]["reviewed_by"] for payload in payloads]

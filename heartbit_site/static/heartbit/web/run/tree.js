@@ -205,7 +205,7 @@ function stepsOf(run, spans, depth, scale) {
 function nameOf(span) {
   const tool = span.call?.tool || "a tool";
   return {
-    queue: "queue", pause: "pause", tool: span.now ? "tools" : tool, person: `approval of ${tool}`, agents: tool,
+    queue: "queue", pause: "pause", tool: span.now ? "tools" : tool, person: span.name ?? `approval of ${tool}`, agents: tool,
     lost: span.why, model: span.turn ? `turn ${span.turn.number}` : span.name ?? "model",
   }[span.kind];
 }

@@ -1,4 +1,4 @@
-"""Steps of agents and functions: `python workflow.py owls`."""  # noqa: INP001
+"""Steps of agents and functions: `python workflow.py owls`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs at once, and a thread: `python many.py apiary nectar`."""  # noqa: INP001
+"""Many runs at once, and a thread: `python many.py apiary nectar`."""
 
 from __future__ import annotations
 

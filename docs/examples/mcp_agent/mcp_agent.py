@@ -1,7 +1,7 @@
 """An agent with a server's tools: `python mcp_agent.py http://localhost:8000/mcp Add 2 and 3`.
 
 A private address has to be in HEARTBIT_HTTP_ALLOWLIST.
-"""  # noqa: INP001
+"""
 
 from __future__ import annotations
 

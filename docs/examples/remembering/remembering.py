@@ -1,7 +1,7 @@
-"""What was said once is known later: `python memory.py "I live in Bonn." "Where do I live?"`.
+"""What was said once is known later: `python remembering.py "I live in Bonn." "Where do I live?"`.
 
 The notes are of this program. Without an object, `.memory()` keeps memories in the database.
-"""  # noqa: INP001
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One agent answers: `python single_agent.py Why are bees important?`."""  # noqa: INP001
+"""One agent answers: `python single_agent.py Why are bees important?`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as an instance of a class: `python structured.py Tell me of Bonn`."""  # noqa: INP001
+"""An answer as an instance of a class: `python structured.py Tell me of Bonn`."""
 
 from __future__ import annotations
 

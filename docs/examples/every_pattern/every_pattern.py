@@ -1,4 +1,4 @@
-"""Each pattern of collaboration with the same two agents: `python every_pattern.py Plan a hive`."""  # noqa: INP001
+"""Each pattern of collaboration with the same two agents: `python every_pattern.py Plan a hive`."""
 
 from __future__ import annotations
 

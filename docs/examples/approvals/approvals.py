@@ -1,4 +1,4 @@
-"""Nothing is sent unasked: `python approvals.py Write to Anna and to Bert`."""  # noqa: INP001
+"""Nothing is sent unasked: `python approvals.py Write to Anna and to Bert`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A team with an orchestrator: `python team.py Compare hives of wood and of straw`."""  # noqa: INP001
+"""A team with an orchestrator: `python team.py Compare hives of wood and of straw`."""
 
 from __future__ import annotations
 

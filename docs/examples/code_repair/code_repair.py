@@ -1,4 +1,4 @@
-"""Code is written, checked in the sandbox and repaired: `python code_repair.py`."""  # noqa: INP001
+"""Code is written, checked in the sandbox and repaired: `python code_repair.py`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""A Django app whose rows are tools of agents, and start runs."""

@@ -1,0 +1,1 @@
+"""R31: processes die between a row, the run that its change starts, and the effect of that run."""
