@@ -56,7 +56,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "0bf6f88f370c636205221e0efc72068ffcae5c0a3cf2f6bf34b8d781dc5d6745"
+FINGERPRINT = "d73f115db82b91df3f57209cbf32c3dd9114a19860bc9311ef33b9fce36aab5b"
 
 
 def statements() -> str:
