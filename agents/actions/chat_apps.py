@@ -78,7 +78,14 @@ def save_chat_app(app: ChatApp, given: Mapping[str, str], *, by: Actor) -> None:
         if before is None or "enabled" in found:
             app.asks_from = timezone.now()
         app.last_error = ""
-        app.save()
+        if before is None:
+            app.save()
+        else:  # what other processes write meanwhile stays
+            columns = [*_CHANGED, "asks_from", "last_error"]
+            if {"api_url", "enabled"} & found.keys() or "app_token" in given:
+                app.connected_until = None  # ends the lease: the next connection has what is new
+                columns.append("connected_until")
+            app.save(update_fields=columns)
         for column, text in given.items():
             secrets.store(app, column, text.strip())
         if before is None or found or said:

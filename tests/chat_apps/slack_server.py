@@ -11,7 +11,7 @@ import hmac
 import json
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Queue
@@ -132,7 +132,8 @@ class Slack:
             except (ConnectionClosed, TimeoutError):
                 self.envelopes.put(envelope)  # not acknowledged: sent over the next connection
                 return
-        connection.send(json.dumps({"type": "disconnect", "reason": "refresh_requested"}))
+        with suppress(ConnectionClosed):
+            connection.send(json.dumps({"type": "disconnect", "reason": "refresh_requested"}))
 
 
 def button_of(message: dict[str, Any], verb: str) -> dict[str, Any]:
