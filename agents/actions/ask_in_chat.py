@@ -136,15 +136,15 @@ def access_of(account: ChatAccount, app: ChatApp) -> Access | None:
 
 def _card(question: ChatQuestion) -> Card | None:
     """Return the card to send; None: there is nothing to send any more."""
-    account = question.account
-    card = card_of(question.wait)
-    if not question.app.takes_clicks:
-        card = replace(card, buttons=())
-    may_read = account is None or access_of(account, question.app) is not None
-    if (card.closed and not question.message) or not may_read:
-        question.claimed().update(status=DeliveryStatus.DELIVERED)
-        return None
-    return card
+    card, account = card_of(question.wait), question.account
+    if not question.message:
+        is_asked = account is None or bool(
+            account.external_id and access_of(account, question.app) is not None
+        )
+        if card.closed or not is_asked:
+            question.claimed().update(status=DeliveryStatus.DELIVERED)
+            return None
+    return card if question.app.takes_clicks else replace(card, buttons=())
 
 
 async def _send_all(

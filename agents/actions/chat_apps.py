@@ -7,7 +7,7 @@ import secrets as random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from django.conf import settings
 from django.db import transaction
@@ -43,6 +43,7 @@ NEEDS: Final = "approvals:decide"
 CODE_LIFE: Final = timedelta(minutes=15)
 MOST: Final = 20  # chat apps of a workspace
 _CHANGED: Final = ("name", "enabled", "place", "api_url")
+_ENDED: Final[dict[str, Any]] = {"external_id": "", "linked_at": None}
 _LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none looks like another
 _CODE_LENGTH: Final = 12
 _LONGEST_SECRET: Final = 500
@@ -203,8 +204,7 @@ def make_code(access: Access, app: ChatApp) -> Code:
     text = "".join(random.choice(_LETTERS) for _ in range(_CODE_LENGTH))
     code = Code(text, timezone.now() + CODE_LIFE)
     columns = {"code_digest": _digest(text), "code_expires_at": code.expires_at}
-    ended = {"external_id": "", "linked_at": None}
-    ChatAccount.objects.update_or_create(app=app, user_id=access.user_id, defaults=columns | ended)
+    ChatAccount.objects.update_or_create(app=app, user_id=access.user_id, defaults=columns | _ENDED)
     return code
 
 
@@ -224,7 +224,8 @@ def link_account(app: ChatApp, command: Command) -> str:
             if linked is not None and not text:
                 return f"This account decides as {linked.user}."
             return f"This is no code that is open here. {UNLINKED}"
-        ChatAccount.objects.filter(app=app, external_id=command.account).exclude(pk=row.pk).delete()
+        others = ChatAccount.objects.filter(app=app, external_id=command.account)
+        others.exclude(pk=row.pk).update(**_ENDED)
         row.external_id, row.code_digest, row.code_expires_at = command.account, "", None
         row.linked_at = timezone.now()
         row.save()
@@ -235,14 +236,16 @@ def link_account(app: ChatApp, command: Command) -> str:
 
 @transaction.atomic
 def unlink_account(row: ChatAccount, *, by: Actor) -> None:
-    """Delete a link: one's own, or as a manager of the workspace.
+    """End a link: one's own, or as a manager of the workspace.
+
+    The row stays, because messages that were sent to the account are still updated.
 
     Raises:
         ForbiddenError: The link is another person's, and the author does not manage the workspace.
     """
     if by.user_id is None or row.user_id != by.user_id:
         require(by, "workspace:manage", workspace_id=row.app.workspace_id)
-    ChatAccount.objects.filter(pk=row.pk).delete()
+    ChatAccount.objects.filter(pk=row.pk).update(**_ENDED)
     record_on(by, "chat_account.unlink", row, details={"account": row.external_id})
 
 

@@ -31,6 +31,7 @@ VIA: Final = "chat"
 #: Slack waits three seconds for an answer.
 _ANSWER_SECONDS: Final = 2.0
 _SEEN_ELSEWHERE: Final = "It is not what was shown: look at it again in Heartbit."
+_COUNTS: Final = "Your approval counts. The call needs more people who approve it."
 _VERDICTS: Final = {
     "approve": Verdict.APPROVED,
     "deny": Verdict.DENIED,
@@ -70,7 +71,9 @@ def receive_event(app: ChatApp, event: Event) -> dict[str, Any]:
     except HeartbitError as error:
         return _told(app, adapter, event, str(error), is_refusal=True)
     look_soon()
-    return _told(app, adapter, event, "", is_refusal=False)
+    wait.refresh_from_db(fields=["resolved_at"])
+    said = _COUNTS if wait.resolved_at is None else ""
+    return _told(app, adapter, event, said, is_refusal=False)
 
 
 def _member(app: ChatApp, click: Click) -> Actor:

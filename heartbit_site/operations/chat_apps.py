@@ -66,6 +66,7 @@ def unlink_chat_account(access: Access, chat_app_id: Word) -> None:
     """Let no account in the chat decide as you any more."""
     rows = ChatAccount.objects.filter(app=_find(access, chat_app_id), user=access.user_id)
     missing = ChatAppNotFoundError("No account in that chat app is linked to you.")
+    rows = rows.exclude(external_id="")
     row = find_row(rows.select_related("app__workspace", "user"), missing)
     apps.unlink_account(row, by=actor_of(access))
 

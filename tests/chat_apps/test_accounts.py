@@ -17,6 +17,7 @@ from heartbit_site.base.access import access_of_user
 from heartbit_site.base.audit import SYSTEM, actor_of
 from heartbit_site.base.errors import ConfigurationError, ForbiddenError
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.cli.doctor import work
 from tests.chat_apps.people import link, linked, send
 from tests.chat_apps.slack_server import APP, BOT, SECRET, command
 from tests.web.people import member
@@ -50,7 +51,8 @@ def test_an_account_decides_as_one_member_alone(app: ChatApp) -> None:
     ann = linked(app, "USHARED")
     ben = member(app.workspace, "operator")
     link(app, ben, "USHARED")
-    assert [one.user for one in ChatAccount.objects.filter(app=app)] == [ben]
+    rows = ChatAccount.objects.filter(app=app, external_id="T0TEAM:USHARED")
+    assert [one.user for one in rows] == [ben]
     assert ann != ben
 
 
@@ -67,7 +69,7 @@ def test_only_people_who_may_decide_link_and_only_managers_unlink_others(
         unlink_account(row, by=actor_of(other))
     manager = access_of_user(member(workspace, "admin"), workspace.slug)
     unlink_account(row, by=actor_of(manager))
-    assert not ChatAccount.objects.filter(app=app).exists()
+    assert not ChatAccount.objects.filter(app=app).exclude(external_id="").exists()
 
 
 def test_who_is_linked_later_is_asked_what_waits_still(
@@ -112,3 +114,6 @@ def test_a_check_says_who_the_app_is_or_why_its_token_is_refused(
         check_chat_app(app, by=SYSTEM)
     app.refresh_from_db()
     assert app.last_error == "Slack refused auth.test: invalid_auth."
+    [look] = [one for one in work.LOOKS if "chat_apps" in one.__name__]
+    [check] = [one for one in look() if one.name == "chat app our Slack"]
+    assert (check.status, check.detail) == ("fail", app.last_error)

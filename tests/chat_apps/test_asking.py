@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from agents.actions.ask_in_chat import ask_in_chat
 from agents.actions.chat_apps import save_chat_app
 from agents.actions.decide_call import approve_call
-from agents.models import ChatApp, ChatQuestion, Decision, Run, ToolCall, Wait
+from agents.models import ChatAccount, ChatApp, ChatQuestion, Decision, Run, ToolCall, Wait
 from agents.runs.sql_functions import call_function
 from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import AuditEntry, Membership
@@ -389,3 +389,47 @@ def test_a_wait_that_ends_before_it_was_asked_is_never_sent(
     assert ask_in_chat() == 0
     assert slack.posted() == []
     assert ChatQuestion.objects.get(app=app).status == "delivered"
+
+
+def test_an_approval_that_is_not_the_last_counts_and_the_message_stays(
+    app: ChatApp, slack: Slack, workspace: Workspace
+) -> None:
+    in_channel(app)
+    linked(app, "UANN")
+    linked(app, "UBEN")
+    call = unserved(workspace)
+    shown = call.approval_view
+    assert shown is not None
+    ToolCall.objects.filter(pk=call.pk).update(approval_view={**shown, "needed": 2})
+    ask_in_chat()
+    [message] = slack.posted()
+    assert "2 people" in str(message)
+    send(app, click(message, "approve", "UANN"))
+    assert "needs more people" in slack.whispers[-1]["text"]
+    send(app, click(message, "approve", "UANN"))
+    assert "approved the call already" in slack.whispers[-1]["text"]
+    assert ask_in_chat() == 0
+    send(app, click(message, "approve", "UBEN"))
+    assert Decision.objects.filter(run=call.run_id, verdict="approved").count() == 1
+
+
+def test_a_message_to_a_member_who_has_left_is_closed_too(
+    app: ChatApp, slack: Slack, workspace: Workspace
+) -> None:
+    ann = linked(app, "UANN")
+    call = unserved(workspace)
+    ask_in_chat()
+    Membership.objects.filter(user=ann).delete()
+    ChatAccount.objects.filter(app=app).update(external_id="")  # and unlinked
+    unserved(workspace)
+    approve_call(call, digest=call.digest, by=ANNA)
+    assert ask_in_chat() == 1
+    [message] = slack.posted()
+    assert verbs_of(message) == ["open"]
+
+
+def test_a_decision_in_a_chat_ends_with_its_account(app: ChatApp, workspace: Workspace) -> None:
+    """Of such a decision no person is left: it is not one that never had an account."""
+    query = "SELECT heartbit_may_decide(NULL, %s, %s, '{}')"
+    assert call_function(query, ["chat", workspace.pk]) is False
+    assert call_function(query, ["terminal", workspace.pk]) is True
