@@ -78,7 +78,8 @@ class ChatConnections(threading.Thread):
             try:
                 self._threads = [one for one in self._threads if one.is_alive()]
                 while len(self._threads) < _MOST and (found := fetch_one(_TAKE, [LEASE_SECONDS])):
-                    self._threads.append(ChatConnection(*found, self._over))
+                    app_id, until = found
+                    self._threads.append(ChatConnection(app_id, until, self._over))
                     self._threads[-1].start()
             except Exception:  # the thread must survive any failure
                 logger.exception("chat apps were not connected; trying again")
