@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.chat_apps.adapter import ChatAdapter, ChatError, Command
+from agents.chat_apps.adapter import ChatAdapter, ChatCommand, ChatError
 from agents.chat_apps.services import adapter_of
 from agents.errors import ChatAppConflictError, ChatAppNotFoundError
 from agents.models import ChatAccount, ChatApp
@@ -179,7 +179,7 @@ def note_error(app: ChatApp, error: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class LinkCode:
     """A code that links an account, once.
 
     Attributes:
@@ -191,7 +191,7 @@ class Code:
 
 
 @transaction.atomic
-def make_code(access: Access, app: ChatApp) -> Code:
+def make_code(access: Access, app: ChatApp) -> LinkCode:
     """Make the code by which the caller links an account; an earlier code and link end.
 
     Raises:
@@ -202,16 +202,16 @@ def make_code(access: Access, app: ChatApp) -> Code:
     if access.user_id is None:
         raise ConfigurationError("Only a person has an account: use a key that a person created.")
     text = "".join(random.choice(_LETTERS) for _ in range(_CODE_LENGTH))
-    code = Code(text, timezone.now() + CODE_LIFE)
+    code = LinkCode(text, timezone.now() + CODE_LIFE)
     columns = {"code_digest": _digest(text), "code_expires_at": code.expires_at}
     ChatAccount.objects.update_or_create(app=app, user_id=access.user_id, defaults=columns | _ENDED)
     return code
 
 
-def link_account(app: ChatApp, command: Command) -> str:
+def link_account(app: ChatApp, command: ChatCommand) -> str:
     """Link the account that sent a code to the member who made it; return the answer.
 
-    An account of another member is linked to this one from now on: whoever has both decides.
+    An account of another member is linked to this one from now on: a person who has both decides.
     """
     text = command.text.upper().replace("-", "").removeprefix("LINK").strip()
     with transaction.atomic():

@@ -11,7 +11,7 @@ from agents.actions.ask_in_chat import access_of, look_soon
 from agents.actions.chat_apps import UNLINKED, link_account, with_adapter
 from agents.actions.decide_call import decide_call
 from agents.actions.waits import answer_wait
-from agents.chat_apps.adapter import ChatAdapter, ChatError, Click, Command, Event
+from agents.chat_apps.adapter import ChatAdapter, ChatCommand, ChatError, Click, Event
 from agents.chat_apps.card import Button, Card, call_of, card_of
 from agents.chat_apps.services import adapter_of
 from agents.choices import Verdict
@@ -52,12 +52,12 @@ def receive_request(
 
 
 def receive_event(app: ChatApp, event: Event) -> dict[str, Any]:
-    """Act on what somebody did in a chat app; return the body that answers its request.
+    """Act on an event of a chat app; return the body that answers its request.
 
     What is received twice does nothing twice: a wait ends once, and a code links once.
     """
     adapter = adapter_of(app)
-    if isinstance(event, Command):
+    if isinstance(event, ChatCommand):
         return adapter.reply(event, link_account(app, event), is_refusal=False) or {}
     if not isinstance(event, Click):
         return {}

@@ -36,7 +36,7 @@ class ChatError(HeartbitError):
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """A button that somebody pressed, or the text that they wrote after it.
+    """A button that an account pressed, or the text that it wrote after that.
 
     Attributes:
         account: Id of the account.
@@ -59,8 +59,8 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A line that somebody wrote to the app.
+class ChatCommand:
+    """A line that an account wrote to the app.
 
     Attributes:
         account: Id of the account.
@@ -72,7 +72,7 @@ class Command:
 
 
 #: None: a message of the service that asks for nothing.
-Event = Click | Command | None
+Event = Click | ChatCommand | None
 
 
 class ChatAdapter(Protocol):

@@ -1,7 +1,7 @@
 """Cards: what a chat app shows of a wait, the same for each service, with buttons that decide it.
 
-A card shows a call, a question or a result whole, or has no buttons: nobody decides in a chat what
-is cut there. Its texts are a model's: adapters send them as literal text.
+A card shows a call, a question or a result whole, or has no buttons: what is cut is
+not decided in a chat. Its texts are a model's: adapters send them as literal text.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 
 import httpx
 
-from agents.chat_apps.adapter import ChatError, Click, Command, Event
+from agents.chat_apps.adapter import ChatCommand, ChatError, Click, Event
 from agents.chat_apps.card import Button, Card
 from agents.errors import InvalidSignatureError
 from agents.models import ChatApp
@@ -97,7 +97,7 @@ class Slack:
 
     def reply(self, event: Event, text: str, *, is_refusal: bool) -> dict[str, Any] | None:
         """Return the answer to a command or a dialog."""
-        if isinstance(event, Command):
+        if isinstance(event, ChatCommand):
             return {"response_type": "ephemeral", "text": escape(text)}
         if not isinstance(event, Click):
             return {}
@@ -160,7 +160,7 @@ def event_of(payload: Any) -> Event:
     """Return what the payload of a request or of an envelope says."""
     match payload:
         case {"command": str(), "user_id": str() as user, "team_id": str() as team}:
-            return Command(f"{team}:{user}", str(payload.get("text", "")).strip())
+            return ChatCommand(f"{team}:{user}", str(payload.get("text", "")).strip())
         case {"type": "block_actions", "actions": [{"value": str() as value, **action}, *_]}:
             where = payload.get("container") or {}
             return _click(

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from agents.actions.chat_apps import link_account, save_chat_app
 from agents.actions.decide_call import Always, approve_call
-from agents.chat_apps.adapter import Command
+from agents.chat_apps.adapter import ChatCommand
 from agents.models import ChatAccount, ChatApp, Grant
 from heartbit_site.base.actions.api_keys import authenticate_api_key, create_api_key
 from heartbit_site.base.audit import SYSTEM, Actor
@@ -170,7 +170,7 @@ def test_a_code_for_a_chat_app_is_shown_once_and_a_link_is_ended(workspace: Work
     found = re.search(r"<code>/heartbit ([A-Z2-9]{12})</code>", shown)
     assert found
     assert found[1] not in here.get(path).content.decode()
-    link_account(app, Command("T1:U1", found[1]))
+    link_account(app, ChatCommand("T1:U1", found[1]))
     assert "decides as you" in here.get(path).content.decode()
     assert here.post(path, {"do": "unlink", "id": str(app.pk)}).status_code == 302
     assert not ChatAccount.objects.filter(app=app).exclude(external_id="").exists()

@@ -49,17 +49,17 @@ _BODY: dict[str, Any] = {
 
 
 @router.post(
-    "/chat-apps/{endpoint}/events",
+    "/chat-apps/{events_token}/events",
     auth=None,
     response=answers(ChatReplyOut, body=True),
     operation_id="receive_chat_event",
     summary="Act on an event of a chat app",
     openapi_extra=_BODY,
 )
-def receive(request: HttpRequest, endpoint: Word) -> Any:
+def receive(request: HttpRequest, events_token: Word) -> Any:
     """Decide what a linked member clicked in a chat app; without a key, signed by its service."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    app = ChatApp.objects.select_related("workspace").filter(url_token=endpoint, enabled=True)
+    app = ChatApp.objects.select_related("workspace").filter(url_token=events_token, enabled=True)
     try:
         if len(request.body) > MAX_BODY_BYTES:
             raise TooLargeError(describe_limit(MAX_BODY_BYTES))
