@@ -164,7 +164,7 @@ async def with_adapter(
     *,
     seconds: float = TIMEOUT_SECONDS,
 ) -> T:
-    """Use an app's adapter with a guarded client, whose requests take so many seconds at most."""
+    """Use an app's adapter with a guarded client, whose requests have a limit in seconds."""
     allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
     async with GuardedClient(allow=allow, deadline_seconds=seconds) as client:
         return await use(adapter_of(app, client))

@@ -99,7 +99,7 @@ def _found(app: ChatApp, click: Click) -> tuple[Wait, Card, Button]:
     rows = Wait.objects.select_related("run__workspace", "run__root")
     wait = rows.filter(pk=click.wait_id, run__workspace=app.workspace_id).first()
     if wait is None:
-        raise CallClosedError("It waits no longer: its run is deleted.")
+        raise CallClosedError("The run of this message is deleted: nothing can be decided.")
     card = card_of(wait)
     if card.closed:
         look_soon()  # a message that a crash kept from being noted is updated by nothing else

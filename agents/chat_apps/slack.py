@@ -144,7 +144,7 @@ def verify(secret: str, headers: Mapping[str, str], body: bytes, now: datetime) 
     """Check Slack's signature of a request.
 
     Raises:
-        InvalidSignatureError: It is missing or wrong, or its time is more than 5 minutes away.
+        InvalidSignatureError: It is missing or wrong, or its time is 5 minutes off.
     """
     at, given = headers.get("x-slack-request-timestamp", ""), headers.get("x-slack-signature", "")
     if not (secret and at.isascii() and at.isdecimal() and len(at) <= 12):

@@ -208,7 +208,7 @@ def test_a_click_decides_nothing_of_another_workspace(
     value = f"{Wait.objects.get(run=call.run_id).pk}|{call.digest}"
     send(app, click(message, "approve", "UANN", value=value))
     assert not Decision.objects.filter(run=call.run_id).exists()
-    assert "its run is deleted" in slack.whispers[-1]["text"]
+    assert "is deleted: nothing can be decided" in slack.whispers[-1]["text"]
 
 
 def test_an_account_that_is_not_linked_decides_nothing_and_is_told_how_to_be(
