@@ -103,8 +103,9 @@ CHECK_CHAT_APP = NOUN.post("check_chat_app", "/chat-apps/{chat_app_id}/check", C
 REMOVE_CHAT_APP = NOUN.delete("remove_chat_app", "/chat-apps/{chat_app_id}")
 LINK_CHAT_ACCOUNT = NOUN.post(
     "link_chat_account", "/chat-apps/{chat_app_id}/link", ChatCodeOut,
-    "Make a code that links your account", needs=DECIDE, status=201,
+    "Make a code that links your account", needs=DECIDE, status=201, errors=(409,),
 )  # fmt: skip
 UNLINK_CHAT_ACCOUNT = NOUN.delete(
-    "unlink_chat_account", "/chat-apps/{chat_app_id}/link", "Unlink your account", needs=DECIDE
-)
+    "unlink_chat_account", "/chat-apps/{chat_app_id}/link", "Unlink your account", needs=DECIDE,
+    errors=(409,),
+)  # fmt: skip

@@ -21,6 +21,7 @@ from heartbit_site.contract.chat_apps import (
     ChatCodeOut,
 )
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
+from heartbit_site.operations.members import NoPersonError
 from heartbit_site.operations.paging import find_row, list_page, row_id
 
 
@@ -56,6 +57,7 @@ def remove_chat_app(access: Access, chat_app_id: Word) -> None:
 
 def link_chat_account(access: Access, chat_app_id: Word) -> ChatCodeOut:
     """Make the code by which an account in the chat decides as you; it serves once, 15 minutes."""
+    _require_person(access)
     code = apps.make_code(access, _find(access, chat_app_id))
     return ChatCodeOut(
         code=code.text, command=f"{apps.COMMAND} {code.text}", expires_at=code.expires_at
@@ -64,11 +66,17 @@ def link_chat_account(access: Access, chat_app_id: Word) -> ChatCodeOut:
 
 def unlink_chat_account(access: Access, chat_app_id: Word) -> None:
     """Let no account in the chat decide as you any more."""
+    _require_person(access)
     rows = ChatAccount.objects.filter(app=_find(access, chat_app_id), user=access.user_id)
     missing = ChatAppNotFoundError("No account in that chat app is linked to you.")
     rows = rows.exclude(external_id="")
     row = find_row(rows.select_related("app__workspace", "user"), missing)
     apps.unlink_account(row, by=actor_of(access))
+
+
+def _require_person(access: Access) -> None:
+    if access.user_id is None:
+        raise NoPersonError("This caller is no person: sign in, or use a key that a person made.")
 
 
 def _saved(access: Access, row: ChatApp, given: dict[str, Any]) -> ChatAppOut:

@@ -435,8 +435,8 @@ ROUTES = (
     # Nothing answers at its URL.
     Route("POST", "/chat-apps/{chat_app_id}/check", "workspace:manage", right=422),
     Route("DELETE", "/chat-apps/{chat_app_id}", "workspace:manage", right=204),
-    Route("POST", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=201),
-    Route("DELETE", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=404),
+    Route("POST", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=201, no_person=409),
+    Route("DELETE", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=404, no_person=409),
     Route("GET", "/fleet/audit", "fleet:manage", foreign=200),
     Route("GET", "/audit", "audit:read", foreign=200),
     Route("GET", "/audit/verify", "audit:read", foreign=200),
