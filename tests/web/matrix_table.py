@@ -468,7 +468,17 @@ MADE_THERE = {
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "endpoint", "account"}
+NOBODYS = {
+    "number",
+    "worker_id",
+    "queue",
+    "slug",
+    "tool",
+    "artifact",
+    "endpoint",
+    "events_token",
+    "account",
+}
 
 
 @dataclass(frozen=True, slots=True)
