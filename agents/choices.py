@@ -174,6 +174,12 @@ class ChannelKind(models.TextChoices):
     WEBHOOK = "webhook", "Webhook"
 
 
+class ChatKind(models.TextChoices):
+    """Chat services that members can be asked in."""
+
+    SLACK = "slack", "Slack"
+
+
 class MailSecurity(models.TextChoices):
     """Encryption of the connection to a mail server."""
 

@@ -197,6 +197,14 @@ class ChannelClosedError(ConflictError):
     """The channel is disabled."""
 
 
+class ChatAppNotFoundError(NotFoundError):
+    """The workspace has no such chat app."""
+
+
+class ChatAppConflictError(ConflictError):
+    """The chat app's name is taken, or the workspace has reached the limit of chat apps."""
+
+
 class InvalidSignatureError(HeartbitError):
     """The message is not signed with the channel's secret, or its time is not current."""
 

@@ -13,6 +13,7 @@ from celery.worker import state
 from django.utils import timezone
 
 from agents.actions import waits as announcing
+from agents.actions.ask_in_chat import ask_in_chat as ask_due_questions
 from agents.actions.cancel_remote_tasks import cancel_remote_tasks as cancel_due_tasks
 from agents.actions.channels import poll_mailboxes as poll
 from agents.actions.deliver_results import deliver_results as deliver_due_results
@@ -110,6 +111,12 @@ def send_task_pushes() -> int:
 def send_notifications() -> int:
     """Notify browsers of what waits for their people; return the number that arrived."""
     return send_due_notifications()
+
+
+@shared_task(name=queues.ASK_IN_CHAT)
+def ask_in_chat() -> int:
+    """Ask in chat apps what waits for people, and show what was decided; return a number."""
+    return ask_due_questions()
 
 
 @shared_task(name=queues.POLL_MAILBOXES)

@@ -11,6 +11,7 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_shutting_down
 
+from agents.housekeeping.chat_connections import ChatConnections
 from agents.housekeeping.scheduler_thread import SchedulerThread
 from agents.runtime.execution import worker
 from heartbit_site.base.process_memory import collect_seldom, settle
@@ -43,10 +44,14 @@ class RunHost(bootsteps.StartStopStep):
         worker.host().process.control.on_requested_action = _obey
         self._clock = SchedulerThread(fire_due)
         self._clock.start()
+        self._chats = ChatConnections()
+        if SYSTEM in names:
+            self._chats.start()
 
     def stop(self, parent: Any) -> None:
-        """Stop firing schedules, requeue the remaining runs, and sign off."""
+        """Stop firing schedules, leave chat apps, requeue the remaining runs, and sign off."""
         self._clock.stop()
+        self._chats.stop()
         worker.stop()
 
 

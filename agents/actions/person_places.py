@@ -19,6 +19,7 @@ from django.utils.module_loading import import_string
 from agents.models import (
     AgentDraft,
     AgentVersion,
+    ChatAccount,
     Conversation,
     Delivery,
     InboundMessage,
@@ -210,6 +211,10 @@ PLACES: Final = (
     ),
     PersonPlace(
         lambda to: NotifiedBrowser.objects.filter(workspace=to.workspace, user=to.user), whole=True
+    ),
+    PersonPlace(
+        lambda to: ChatAccount.objects.filter(app__workspace=to.workspace, user=to.user),
+        whole=True,
     ),
     PersonPlace(
         lambda to: PendingSignIn.objects.filter(workspace=to.workspace, started_by=to.user),

@@ -12,6 +12,7 @@ _SECONDS = {
     "cancel-remote-tasks": (queues.CANCEL_REMOTE_TASKS, 5.0),
     "send-task-pushes": (queues.SEND_TASK_PUSHES, 2.0),
     "send-notifications": (queues.SEND_NOTIFICATIONS, 5.0),
+    "ask-in-chat": (queues.ASK_IN_CHAT, 2.0),
     "send-quota-notices": (queues.SEND_QUOTA_NOTICES, 10.0),
     "send-alerts": (queues.SEND_ALERTS, 60.0),
     "poll-mailboxes": (queues.POLL_MAILBOXES, 30.0),

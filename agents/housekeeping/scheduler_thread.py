@@ -18,7 +18,7 @@ from django.utils import timezone
 from agents.actions.quotas import workspaces_with_notices
 from agents.choices import DeliveryStatus
 from agents.inbound.channels import mailboxes_are_overdue
-from agents.models import NotifiedBrowser
+from agents.models import ChatApp, NotifiedBrowser
 from heartbit_site.base import queues
 from heartbit_site.base.enqueue import TaskMessage, send
 from heartbit_site.base.models import AlertState
@@ -95,6 +95,7 @@ def enqueue_overdue(notices: PendingQuotaNotices) -> tuple[str, ...]:
         (queues.DELIVER_RESULTS, results_are_overdue(OVERDUE_SECONDS)),
         (queues.SEND_TASK_PUSHES, pushes_are_overdue(OVERDUE_SECONDS)),
         (queues.SEND_NOTIFICATIONS, notifications_are_overdue(OVERDUE_SECONDS)),
+        (queues.ASK_IN_CHAT, chat_is_overdue(OVERDUE_SECONDS)),
         (queues.CANCEL_REMOTE_TASKS, remote_tasks_are_overdue(OVERDUE_SECONDS)),
         (queues.POLL_MAILBOXES, mailboxes_are_overdue(timezone.now(), UNREAD_SECONDS)),
         (queues.INGEST_DOCUMENTS, documents_are_overdue(OVERDUE_SECONDS)),
@@ -149,6 +150,12 @@ def notifications_are_overdue(seconds: float) -> bool:
     late = timezone.now() - timedelta(seconds=seconds)
     due = NotifiedBrowser.objects.filter(status=DeliveryStatus.PENDING, next_at__lt=late)
     return due.exists()
+
+
+def chat_is_overdue(seconds: float) -> bool:
+    """Return True if a chat app was last looked after more than ``seconds`` ago."""
+    late = timezone.now() - timedelta(seconds=seconds)
+    return ChatApp.objects.filter(enabled=True, last_polled_at__lt=late).exists()
 
 
 def remote_tasks_are_overdue(seconds: float) -> bool:

@@ -7,6 +7,7 @@ from agents.models.approval import Decision, Grant, Vote
 from agents.models.artifact import Artifact
 from agents.models.budget import Budget
 from agents.models.channel import Channel, InboundMessage
+from agents.models.chat_app import ChatAccount, ChatApp, ChatQuestion
 from agents.models.checkpoint import Checkpoint
 from agents.models.conversation import Conversation
 from agents.models.delivery import Delivery

@@ -57,7 +57,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "40bde709aa9aa08eac1e0639ce25566f7ec65cc327897c3f6b6d973f4ae45f1b"
+FINGERPRINT = "ea394983a368515a96354c914820f11b9b4580dcae17094d1645d0dd97c5da1e"
 
 
 def statements() -> str:

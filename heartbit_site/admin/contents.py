@@ -73,6 +73,7 @@ SUBJECTS: Final = {
         Listing("agents.channel", "move_to_inbox", "mailboxes and addresses that start runs"),
         Listing("agents.inboundmessage", "mark_email_read", "what came in"),
         Listing("agents.delivery", "forward_to_inbox", "answers on their way to people"),
+        Listing("agents.chatapp", "chat", "Slack, where members decide"),
         Listing("agents.webhookendpoint", "webhook", "addresses that learn of events"),
         Listing("agents.webhookdelivery", "outgoing_mail", "what they were sent"),
     ),

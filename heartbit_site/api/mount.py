@@ -29,6 +29,7 @@ from heartbit_site.api.query_parameters import (
     refuse_unknown_parameters,
 )
 from heartbit_site.api.routes import (
+    chat_apps,
     events,
     health,
     inbound,
@@ -178,6 +179,7 @@ ROUTERS = (
     system_events.router,
     workspaces.router,
     inbound.router,
+    chat_apps.router,
     health.router,
 )
 

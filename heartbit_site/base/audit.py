@@ -37,7 +37,7 @@ class Actor:
 
     Attributes:
         name: Name for readers.
-        via: admin, web, api, terminal, email or system.
+        via: admin, web, api, terminal, email, chat or system.
         user_id: The actor's account, if there is one.
         access: The rights of the request behind the change; None: Heartbit or a program did it.
     """

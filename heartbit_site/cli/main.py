@@ -56,6 +56,7 @@ COMMANDS: Final = {
     "users": "List and create users, and set their passwords.",
     "keys": "List, create and revoke API keys.",
     "webhooks": "List and manage webhooks, and their deliveries.",
+    "chat-apps": "List and manage chat apps, which ask members.",
     "audit": "List the audit, and verify its chains.",
     "workspaces": "List and make workspaces; settings of one.",
     "members": "List and manage members and their roles.",
@@ -85,6 +86,7 @@ HOMES: Final = {
     **dict.fromkeys(("approve", "resolve", "answer"), "waits"),
     **dict.fromkeys(("status", "result", "cancel"), "one_run"),
     "provider-accounts": "provider_accounts",
+    "chat-apps": "chat_apps",
 }
 #: The classes of commands that are one function; a group gives them to its commands itself.
 CLASSES: Final[dict[str, type[TyperCommand]]] = {

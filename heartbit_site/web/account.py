@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from pydantic import ValidationError
 
 from agents.actions.decide_call import revoke_grants
-from agents.actions.notified_browsers import browsers_of, remove_browser
+from agents.actions.notified_browsers import NEEDS, browsers_of, remove_browser
 from agents.models import Grant
 from agents.querysets import valid_grants
 from heartbit_site.base.access import Access, role_of
@@ -26,10 +27,16 @@ from heartbit_site.base.credentials import CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.people import User
 from heartbit_site.base.scopes import SCOPES, USUAL_SCOPES
+from heartbit_site.contract.chat_apps import ChatCodeOut
 from heartbit_site.contract.credentials import CredentialIn
 from heartbit_site.contract.members import KeyIn, NewKeyOut
 from heartbit_site.contract.model import MOST_ROWS
 from heartbit_site.contract.problem import sentence
+from heartbit_site.operations.chat_apps import (
+    link_chat_account,
+    list_chat_apps,
+    unlink_chat_account,
+)
 from heartbit_site.operations.credentials import (
     check_credential,
     create_credential,
@@ -48,28 +55,26 @@ from tools.models import Credential
 @require_http_methods(["GET", "POST"])
 @page("runs:read")
 def account(request: HttpRequest, access: Access) -> HttpResponse:
-    """Show the user's role, the form for a new password, and the user's standing permissions."""
+    """Show what belongs to the user: role, password, keys, chat accounts, permissions."""
     user = User.objects.get(username=access.name)
     problems: list[str] = []
     made: NewKeyOut | None = None
+    code: ChatCodeOut | None = None
     do = request.POST.get("do")
     try:
-        if do == "revoke":
-            _revoke(request, access)
-        elif do == "forget":
-            _forget(request, access)
-        elif do == "revoke-key":
-            ended = revoke_own_key(access, request.POST.get("prefix", ""))
-            messages.success(request, f"The key {ended.name} is revoked.")
+        if do in _ENDS:
+            _ENDS[do](request, access)
         elif do == "make-key":
             made = create_own_key(access, _asked_key(request))
+        elif do == "link":
+            code = link_chat_account(access, request.POST.get("id", ""))
         elif request.method == "POST":
             problems = _change_password(request, access, user)
     except HeartbitError as error:
         problems = [str(error)]
     except ValidationError as error:
         problems = [_sentence(error)]
-    if request.method == "POST" and not problems and made is None:
+    if request.method == "POST" and not problems and made is None and code is None:
         return redirect(request.path)
     context = {
         "problems": problems,
@@ -78,6 +83,9 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
         "has_password": user.has_usable_password(),
         "browsers": browsers_of(access),
         "grants": _grants(access).select_related("agent", "root").order_by("-pk"),
+        "chat_apps": list_chat_apps(access, limit=MOST_ROWS).chat_apps,
+        "decides": access.allows(NEEDS),
+        "code": code,
         "made": made,  # in this response alone: it can never be read again
         "keys": list_own_keys(access, limit=MOST_ROWS).keys,
         "scopes": [(name, SCOPES[name], name in USUAL_SCOPES) for name in sorted(access.scopes)],
@@ -122,6 +130,25 @@ def _forget(request: HttpRequest, access: Access) -> None:
             messages.success(request, "That browser notifies you no longer.")
             return
     messages.info(request, "This browser is already removed.")
+
+
+def _revoke_key(request: HttpRequest, access: Access) -> None:
+    ended = revoke_own_key(access, request.POST.get("prefix", ""))
+    messages.success(request, f"The key {ended.name} is revoked.")
+
+
+def _unlink(request: HttpRequest, access: Access) -> None:
+    unlink_chat_account(access, request.POST.get("id", ""))
+    messages.success(request, "No account there decides as you any more.")
+
+
+#: What ends something of the user's, by the button's value.
+_ENDS: Final[dict[str | None, Callable[[HttpRequest, Access], None]]] = {
+    "revoke": _revoke,
+    "forget": _forget,
+    "revoke-key": _revoke_key,
+    "unlink": _unlink,
+}
 
 
 def _change_password(request: HttpRequest, access: Access, user: User) -> list[str]:

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django_celery_beat import models as beat
 
 from agents.actions.channels import save_channel
+from agents.actions.chat_apps import save_chat_app
 from agents.actions.model_prices import save_price
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.quotas import save_budget
@@ -21,7 +22,15 @@ from agents.actions.skills import save_skill
 from agents.actions.webhooks import save_webhook
 from agents.choices import HealthFigure
 from agents.definitions.spec import AgentSpec
-from agents.models import Agent, Budget, Channel, ModelPrice, WebhookEndpoint, WorkspaceAlert
+from agents.models import (
+    Agent,
+    Budget,
+    Channel,
+    ChatApp,
+    ModelPrice,
+    WebhookEndpoint,
+    WorkspaceAlert,
+)
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base.audit import SYSTEM
 from heartbit_site.base.ids import new_id
@@ -60,6 +69,7 @@ def create_rich_rows(workspace: Workspace, person: User) -> None:
     hooks = [_webhook(workspace, f"hook {number}") for number in range(3)]
     _schedules(workspace, hooks)
     _channels(workspace, hooks)
+    _chat_app(workspace)
     _knowledge(workspace, person)
     _connections(workspace, person)
     _beat()
@@ -196,6 +206,13 @@ def _schedules(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:
         test = {"when": "last == None"}
         row = Schedule(name=f"Report {number}", deliver=deliver, test=test, **shared, **kind)
         save_schedule(row, by=SYSTEM)
+
+
+def _chat_app(workspace: Workspace) -> None:
+    row = ChatApp(
+        workspace=workspace, name="our Slack", place="C0123", api_url="https://x.test/api"
+    )
+    save_chat_app(row, {"bot_token": "xoxb-1", "signing_secret": "s"}, by=SYSTEM)
 
 
 def _channels(workspace: Workspace, hooks: Sequence[WebhookEndpoint]) -> None:

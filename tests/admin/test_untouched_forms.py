@@ -54,6 +54,7 @@ ACTS = {"approve-link", "review-link", "run-fork", "health-fleet", "password-for
 PATTERN = ("pattern-", "agents-", "__prefix__")
 EMPTY = {
     "agents.channel": {"password"},
+    "agents.chatapp": {"new_bot_token", "new_signing_secret", "new_app_token"},
     "agents.skill": {"archive"},
     "base.provideraccount": {"key"},
     "django_celery_beat.periodictask": {"regtask"},  # a shortcut to fill in the task

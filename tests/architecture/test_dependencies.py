@@ -20,7 +20,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 UNNAMED = {
     "channels-redis": "the Channels layer",
     "pydantic-monty-runtime": "the interpreter that its client starts",
-    "websockets": "uvicorn speaks WebSocket with it",
 }
 #: The modules of an extra are imported here and nowhere else.
 EXTRAS = {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HARMLESS = {
     *("runs", "runs export", "agents", "keys", "schedules", "channels", "fleet"),
     *("conversations", "artifacts", "drive", "workspaces", "members", "grants", "budgets"),
-    *("provider-accounts", "webhooks", "deliveries", "prices"),
+    *("provider-accounts", "webhooks", "deliveries", "prices", "chat-apps"),
     "workflows",
     *(
         "tools",

@@ -60,6 +60,7 @@ KEPT = {
     "agents.Budget": "person",
     # Of the workspace: its author's account is only linked, and the link goes with the account.
     "agents.Channel": "created_by",
+    "agents.ChatApp": "created_by",
     "agents.WebhookEndpoint": "created_by",
     # Until the remote task is cancelled.
     "tools.RemoteAgentTask": "user_id",

@@ -215,6 +215,13 @@ users.create_user | users create | -rows | auth/user add | -code
 users.set_password | users password | account | auth/user change | -code
 waits.list_waits | answer | inbox | -work | -code
 waits.answer_wait | answer | inbox | -work | -code
+chat_apps.list_chat_apps | chat-apps list | account | agents/chatapp | -code
+chat_apps.create_chat_app | chat-apps add | -rows | agents/chatapp add | -code
+chat_apps.change_chat_app | chat-apps change | -rows | agents/chatapp change | -code
+chat_apps.check_chat_app | chat-apps check | -rows | agents/chatapp | -code
+chat_apps.remove_chat_app | chat-apps remove | -rows | agents/chatapp delete | -code
+chat_apps.link_chat_account | chat-apps link | account | -owner | -code
+chat_apps.unlink_chat_account | chat-apps unlink | account | -owner | -code
 webhooks.list_webhooks | webhooks list | -rows | agents/webhookendpoint | -code
 webhooks.create_webhook | webhooks add | -rows | agents/webhookendpoint add | -code
 webhooks.change_webhook | webhooks change | -rows | agents/webhookendpoint change | -code
@@ -249,6 +256,8 @@ read documents here | knowledge read | -local | -local | -code
 check a file | config check | -local | -local | -code
 follow events | events | runs | -work | FleetRun.events
 watch runs | status | run | -work | Heartbit.on_event
+sign a chat app | chat-apps sign | -rows | agents/chatapp change | -code
+connect a chat app | chat-apps connect | -rows | agents/chatapp change | -code
 assign a skill | skills assign | agent-publish | agents/agent change | -code
 unassign a skill | skills unassign | agent-publish | agents/agent change | -code
 sign in to a server | mcp connect | connect | -signed | -code

@@ -423,6 +423,21 @@ ROUTES = (
     Route("POST", "/channels/{channel_id}/rotate-secret", "workspace:manage"),
     Route("GET", "/channels/{channel_id}/messages", "workspace:manage"),
     Route("POST", "/inbound/{endpoint}", None, {}, right=401),  # who has its secret, signs
+    Route("POST", "/chat-apps/{events_token}/events", None, {}, right=401),  # Slack signs
+    Route("GET", "/chat-apps", "runs:read", foreign=200),
+    Route(
+        "POST",
+        "/chat-apps",
+        "workspace:manage",
+        {"name": "{newcomer}", "bot_token": "xoxb-1"},
+        right=201,
+    ),
+    Route("PATCH", "/chat-apps/{chat_app_id}", "workspace:manage", {"channel": "C0"}),
+    # Nothing answers at its URL.
+    Route("POST", "/chat-apps/{chat_app_id}/check", "workspace:manage", right=422),
+    Route("DELETE", "/chat-apps/{chat_app_id}", "workspace:manage", right=204),
+    Route("POST", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=201, no_person=409),
+    Route("DELETE", "/chat-apps/{chat_app_id}/link", "approvals:decide", right=404, no_person=409),
     Route("GET", "/fleet/audit", "fleet:manage", foreign=200),
     Route("GET", "/audit", "audit:read", foreign=200),
     Route("GET", "/audit/verify", "audit:read", foreign=200),
@@ -432,7 +447,15 @@ ROUTES = (
 MADE_THERE = {
     *("/agents", "/conversations", "/messages", "/runs", "/schedules"),
     *("/budgets", "/provider-accounts", "/drive"),
-    *("/members", "/keys", "/webhooks", "/channels", "/credentials", "/tools/{tool}/try"),
+    *(
+        "/members",
+        "/keys",
+        "/webhooks",
+        "/channels",
+        "/chat-apps",
+        "/credentials",
+        "/tools/{tool}/try",
+    ),
     *(
         "/mcp-servers",
         "/memories",
@@ -446,7 +469,17 @@ MADE_THERE = {
 #: Addresses that describe the API and hold nothing of anybody.
 OPEN = {"openapi.json", "docs", ""}
 #: Places of an address that name nothing of a workspace.
-NOBODYS = {"number", "worker_id", "queue", "slug", "tool", "artifact", "endpoint", "account"}
+NOBODYS = {
+    "number",
+    "worker_id",
+    "queue",
+    "slug",
+    "tool",
+    "artifact",
+    "endpoint",
+    "events_token",
+    "account",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -574,6 +607,7 @@ LISTS: dict[str, str | None] = {
     "agents/agentversion/": "agents:read",
     "agents/budget/": "runs:read",
     "agents/channel/": "workspace:manage",
+    "agents/chatapp/": "workspace:manage",
     "agents/conversation/": "runs:read",
     "agents/decision/": "runs:read",
     "agents/delivery/": "runs:read",

@@ -11,6 +11,7 @@ import httpx
 from django.db.models import Value
 
 from agents.actions.channels import save_channel
+from agents.actions.chat_apps import save_chat_app
 from agents.actions.model_prices import save_price
 from agents.actions.provider_accounts import save_provider_account
 from agents.actions.publish_agent import publish_agent
@@ -29,6 +30,7 @@ from agents.models import (
     BlackboardEntry,
     Budget,
     Channel,
+    ChatApp,
     Conversation,
     Delivery,
     Grant,
@@ -189,6 +191,14 @@ def _channel(workspace: Workspace) -> Channel:
     return made
 
 
+def _chat_app(workspace: Workspace) -> ChatApp:
+    """Disabled, and with an API that nobody may reach."""
+    name = f"canary of {workspace.slug} {new_id().hex[-10:]}"
+    made = ChatApp(workspace=workspace, name=name, enabled=False, api_url="https://127.0.0.1/api")
+    save_chat_app(made, {"bot_token": "xoxb-canary"}, by=SYSTEM)
+    return made
+
+
 def _schedule_number(workspace: Workspace) -> str:
     """The number of a schedule of its own, which is in the address of its page."""
     return str(Schedule.objects.get(workspace=workspace, name=_schedule(workspace)).pk)
@@ -308,6 +318,8 @@ MAKERS: dict[str, Callable[[Workspace], str]] = {
     "skill": _skill,
     "channel_id": lambda workspace: str(_channel(workspace).pk),
     "endpoint": lambda workspace: _channel(workspace).url_token,
+    "chat_app_id": lambda workspace: str(_chat_app(workspace).pk),
+    "events_token": lambda workspace: _chat_app(workspace).url_token,
     "delivery": _result,
     "key": lambda _: "signal:1.0",
     "budget_id": _budget,

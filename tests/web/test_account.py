@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.conf import settings
 
+from agents.actions.chat_apps import link_account, save_chat_app
 from agents.actions.decide_call import Always, approve_call
-from agents.models import Grant
+from agents.chat_apps.adapter import ChatCommand
+from agents.models import ChatAccount, ChatApp, Grant
 from heartbit_site.base.actions.api_keys import authenticate_api_key, create_api_key
-from heartbit_site.base.audit import Actor
+from heartbit_site.base.audit import SYSTEM, Actor
 from heartbit_site.base.models import ApiKey, AuditEntry, Role
 from tests.admin import rows
 from tests.clients import Client
@@ -155,3 +157,23 @@ def test_the_page_is_reached_from_the_frame_and_accessible(
     wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert not visitor.page.evaluate(wide)
     assert [*map(str, serious(visitor.page))] == []
+
+
+@pytest.mark.django_db
+def test_a_code_for_a_chat_app_is_shown_once_and_a_link_is_ended(workspace: Workspace) -> None:
+    app = ChatApp(workspace=workspace, name="our Slack")
+    save_chat_app(app, {"bot_token": "xoxb-1", "signing_secret": "s"}, by=SYSTEM)
+    user = member(workspace, "operator")
+    here, path = browser(user), f"/w/{workspace.slug}/account/"
+    assert "not linked" in here.get(path).content.decode()
+    shown = here.post(path, {"do": "link", "id": str(app.pk)}).content.decode()
+    found = re.search(r"<code>/heartbit ([A-Z2-9]{12})</code>", shown)
+    assert found
+    assert found[1] not in here.get(path).content.decode()
+    link_account(app, ChatCommand("T1:U1", found[1]))
+    assert "decides as you" in here.get(path).content.decode()
+    assert here.post(path, {"do": "unlink", "id": str(app.pk)}).status_code == 302
+    assert not ChatAccount.objects.filter(app=app).exclude(external_id="").exists()
+    viewer = browser(member(workspace, "viewer"))
+    assert "your role decides nothing" in viewer.get(path).content.decode()
+    assert viewer.post(path, {"do": "link", "id": str(app.pk)}).status_code == 409

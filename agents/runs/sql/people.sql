@@ -200,12 +200,12 @@ BEGIN
 END $$;
 
 -- Return true if the author of a decision may still decide calls in a workspace; p_roles: the roles
--- that may. Decisions in the web interface, in the admin and by e-mail have a user account, so for them
--- a null p_user is a deleted account. Other decisions may have had no account.
+-- that may. Decisions in the web interface, in the admin, by e-mail and in chat apps have a user account,
+-- so for them a null p_user is a deleted account. Other decisions may have had no account.
 CREATE OR REPLACE FUNCTION heartbit_may_decide(
     p_user bigint, p_via text, p_workspace bigint, p_roles text[])
 RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT CASE WHEN p_user IS NULL THEN coalesce(p_via, '') NOT IN ('web', 'admin', 'email')
+    SELECT CASE WHEN p_user IS NULL THEN coalesce(p_via, '') NOT IN ('web', 'admin', 'email', 'chat')
            ELSE EXISTS (
                SELECT 1 FROM auth_user u WHERE u.id = p_user AND u.is_active AND (u.is_superuser OR EXISTS (
                    SELECT 1 FROM base_membership m WHERE m.user_id = u.id

@@ -22,7 +22,7 @@ from heartbit_site.base.audit import chain_heads, verify
 from heartbit_site.base.models import AuditEntry, Workspace
 from heartbit_site.shell.moment import moment
 
-VIAS = ("admin", "web", "api", "terminal", "email", "system")
+VIAS = ("admin", "web", "api", "terminal", "email", "chat", "system")
 
 
 class KindFilter(SimpleListFilter):

@@ -72,7 +72,7 @@ class GuardedClient(httpx.AsyncClient):
     ) -> None:
         policy = AddressPolicy(allow=tuple(allow), ports=frozenset(ports))
         pool = httpcore.AsyncConnectionPool(
-            ssl_context=ssl_context or _public_authorities(),
+            ssl_context=ssl_context or public_authorities(),
             max_connections=max_connections,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
@@ -142,7 +142,7 @@ def guarded_model_client(*, allow: Iterable[AllowRule] = ()) -> httpx.AsyncClien
 
 
 @functools.cache
-def _public_authorities() -> ssl.SSLContext:
+def public_authorities() -> ssl.SSLContext:
     """Return certifi's authorities, whatever the environment says; loading takes about 50 ms."""
     return httpx.create_ssl_context(trust_env=False)
 

@@ -21,7 +21,7 @@ class AuditEntry(models.Model):
         chain: Workspace id, or 0 for the installation's own chain.
         number: Position in the chain, from 1.
         actor: Display name of the actor; ``user`` is the account while it exists.
-        via: Surface: admin, web, api, terminal, email, system.
+        via: Surface: admin, web, api, terminal, email, chat, system.
         action: Dotted name of the action, e.g. ``agent.publish``.
         target: Changed object, e.g. ``agent:17``; ``label`` is its name at that time.
         details: Further facts; never a secret.

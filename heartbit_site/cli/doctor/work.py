@@ -14,13 +14,15 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import get_connection
 from django.db import DatabaseError
 
+from agents.actions.chat_apps import check_chat_app
 from agents.choices import Placement
-from agents.models import Agent, Channel, Run
+from agents.models import Agent, Channel, ChatApp, Run
 from agents.querysets import waits_for_people
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError, members_with
 from heartbit_site.base.amounts import counted, duration
-from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.audit import SYSTEM
+from heartbit_site.base.errors import ConfigurationError, HeartbitError
 from heartbit_site.base.models import Workspace
 from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.cli.terminal.output import listed, one_line
@@ -114,6 +116,19 @@ def _approvals() -> list[Check]:
     return [Check("approvals", "warn", detail, fix)]
 
 
+def _chat_apps() -> list[Check]:
+    """Ask the services of enabled chat apps whether they take the tokens."""
+    checks = []
+    for row in ChatApp.objects.filter(enabled=True).select_related("workspace").order_by("pk"):
+        title = f"chat app {row.name}"
+        try:
+            checks.append(Check(title, "ok", one_line(check_chat_app(row, by=SYSTEM), 200)))
+        except HeartbitError as error:
+            fix = f"Mend it: admin, chat apps, {row} of {row.workspace.slug}."
+            checks.append(Check(title, "fail", one_line(str(error), 300), fix))
+    return checks
+
+
 def _sandbox() -> list[Check]:
     name, problem = describe_sandbox()
     if problem is None:
@@ -172,4 +187,4 @@ def _approvers() -> list[Check]:
 
 
 MAIL: Final[tuple[Callable[[], list[Check]], ...]] = (_mail, _approvers)
-LOOKS: Final = (_workspace, _configuration, _tools, _sandbox, _held, _approvals)
+LOOKS: Final = (_workspace, _configuration, _tools, _sandbox, _held, _approvals, _chat_apps)

@@ -17,10 +17,11 @@ _LONGEST: Final = 1000
 
 def entry_flags(secret: str, operation: Operation[Any]) -> dict[str, Any]:
     """Return the flags that say where a secret comes from."""
-    stdin = common.flag(f"--{secret}-stdin", f"Read the {secret} from standard input.")
+    flag, words = secret.replace("_", "-"), secret.replace("_", " ")
+    stdin = common.flag(f"--{flag}-stdin", f"Read the {words} from standard input.")
     if operation.method == "POST":
         return {"from_stdin": stdin}
-    return {"from_stdin": stdin, "ask": common.flag(f"--ask-{secret}", f"Ask for the {secret}.")}
+    return {"from_stdin": stdin, "ask": common.flag(f"--ask-{flag}", f"Ask for the {words}.")}
 
 
 def enter(
@@ -31,14 +32,15 @@ def enter(
     Raises:
         UsageError: Standard input has none.
     """
+    flag, called = secret.replace("_", "-"), secret.replace("_", " ")
     if from_stdin:
         found = sys.stdin.readline(_LONGEST).rstrip("\r\n")
         if not found:
-            raise UsageError(f"Standard input holds no {secret}: it is the first line.")
+            raise UsageError(f"Standard input holds no {called}: it is the first line.")
         return found
     if ask and not is_interactive():
-        raise UsageError(f"There is no terminal to ask at: add --{secret}-stdin.")
+        raise UsageError(f"There is no terminal to ask at: add --{flag}-stdin.")
     if ask or (operation.method == "POST" and is_interactive()):
-        words = f"{secret.capitalize()} (empty: none)"
+        words = f"{called.capitalize()} (empty: none)"
         return str(typer.prompt(words, default="", show_default=False, hide_input=True, err=True))
     return None

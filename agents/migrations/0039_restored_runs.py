@@ -8,7 +8,7 @@ CHOICES = [('fleet', 'Fleet'), ('local', 'Local'), ('restored', 'Held since a re
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0039_hourly_figures'),
+        ('agents', '0038_hourly_figures'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0038_tests_of_drafts_count'),
+        ('agents', '0037_drive_deliveries'),
         ('base', '0006_unknown_prices'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

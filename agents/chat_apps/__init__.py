@@ -1,0 +1,1 @@
+"""Chat apps: what they show of a wait, and the adapters of the services."""
