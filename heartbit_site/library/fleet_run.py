@@ -20,6 +20,7 @@ from heartbit_site.contract.runs import (
     SHOW_RUN,
     STEER_RUN,
     WAIT_FOR_RESULT,
+    RunResultOut,
     RunViewOut,
     SteerIn,
 )
@@ -78,13 +79,14 @@ class FleetRun:
         """
         return block_on("result", "aresult", lambda: self.aresult(timeout=timeout))
 
+    def _ended(self, wait: int) -> RunResultOut:
+        return request(self.server, WAIT_FOR_RESULT, run_id=str(self.id), wait=wait)
+
     async def aresult(self, *, timeout: float | None = None) -> Result:
         """Await the run's end and return its result as ``result`` does."""
         async with asyncio.timeout(timeout):
             while True:
-                ended = await asyncio.to_thread(
-                    request, self.server, WAIT_FOR_RESULT, run_id=str(self.id), wait=_wait(timeout)
-                )
+                ended = await asyncio.to_thread(self._ended, _wait(timeout))
                 if ended.result is not None:
                     break
         run = await asyncio.to_thread(self.show)

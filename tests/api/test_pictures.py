@@ -202,7 +202,7 @@ def slow_page(figures: int) -> bytes:
 def test_other_requests_do_not_wait_for_slow_files(caller: Caller, seeing: str) -> None:
     thread = caller.post("/conversations", {"agent": seeing}).json()["id"]
     files = {"task": "Look.", "agent": seeing, "images": [coded(slow_page(300))]}
-    paths = [("/runs", files)] * 10
+    paths: list[tuple[str, Any]] = [("/runs", files)] * 10
     said = {"text": "Look.", "documents": {"a.pdf": coded(slow_page(300))}}
     paths += [(f"/conversations/{thread}/messages", said)] * 10
     with ThreadPoolExecutor(len(paths)) as senders:

@@ -112,12 +112,12 @@ class Separate:
 
 
 @contextmanager
-def separate(*, is_migrated: bool = True, **variables: str) -> Iterator[Separate]:
+def separate(variables: dict[str, str], *, is_migrated: bool = True) -> Iterator[Separate]:
     """Make an installation with the example's variables; nothing of it stays.
 
     Args:
-        is_migrated: True to begin with the tables of Heartbit's own settings.
         variables: Environment variables.
+        is_migrated: True to begin with the tables of Heartbit's own settings.
     """
     base = Path(tempfile.mkdtemp(prefix="hbe", dir="/tmp"))  # short: sockets are in it
     base.chmod(0o755)

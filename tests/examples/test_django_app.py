@@ -33,7 +33,7 @@ for address, status in (("add", "new"), ("1/change", "paid")):
 
 @pytest.mark.usefixtures("django_db_setup")
 def test_a_paid_order_is_sent_by_the_run_that_it_starts(wire_server: WireServer) -> None:
-    with separate(PYTHONPATH=str(FOLDER), HEARTBIT_EXTRA_APPS="shop") as installation:
+    with separate({"PYTHONPATH": str(FOLDER), "HEARTBIT_EXTRA_APPS": "shop"}) as installation:
         installation.heartbit("config", "import", str(FOLDER / "heartbit.toml"))
         tools = installation.heartbit("tools", "list")
         assert {"orders_list", "orders_get", "orders_update"} <= set(tools.split())

@@ -26,7 +26,7 @@ BAKERY = {"PYTHONPATH": str(FOLDER), "DJANGO_SETTINGS_MODULE": "bakery.settings"
 @pytest.fixture(scope="module")
 def bakery(django_db_setup: None, wire_server: object) -> Iterator[Separate]:
     """The bakery, with all its processes."""
-    with separate(is_migrated=False, **BAKERY) as installation:
+    with separate(BAKERY, is_migrated=False) as installation:
         installation.up()
         installation.start("celery", "-A", "bakery", "worker", "-P", "solo", "-Q", "bakery")
         yield installation
@@ -34,7 +34,7 @@ def bakery(django_db_setup: None, wire_server: object) -> Iterator[Separate]:
 
 @pytest.mark.usefixtures("django_db_setup", "wire_server")
 def test_a_database_of_other_people_is_refused_with_a_sentence() -> None:
-    with separate(**BAKERY) as installation:
+    with separate(BAKERY) as installation:
         said = installation.heartbit("users", "list", is_refused=True)
     assert "start with the AUTH_USER_MODEL and the INSTALLED_APPS that it has" in said
     assert "Traceback" not in said

@@ -15,8 +15,10 @@ def main(question: str, agent: str = "writer") -> None:
     """Stream an answer of an agent, ask on in its conversation, and say which run it was."""
     with OpenAI() as client:
         sys.stderr.write(f"models: {', '.join(model.id for model in client.models.list())}\n")
-        messages = [{"role": "user", "content": question}]
-        for chunk in client.chat.completions.create(model=agent, messages=messages, stream=True):
+        chunks = client.chat.completions.create(
+            model=agent, messages=[{"role": "user", "content": question}], stream=True
+        )
+        for chunk in chunks:
             if chunk.choices:
                 sys.stdout.write(chunk.choices[0].delta.content or "")
         sys.stdout.write("\n")

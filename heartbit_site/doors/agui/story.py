@@ -113,7 +113,7 @@ class Story:
             case RunSucceeded() if text:
                 yield from self._say(text, self._turn)
 
-    def _has_result(self, tool: str) -> bool:
+    def _has_result(self, tool: str | None) -> bool:
         """Return True if calls of a tool hold a result that people review first."""
         return self._said.is_reviewed and tool == respond.NAME
 

@@ -26,10 +26,10 @@ def main(moment: str, key: str) -> None:
     from django.contrib.auth.models import Group  # noqa: PLC0415
 
     from agents.actions import triggered_runs  # noqa: PLC0415
+    from agents.actions.admit import admit  # noqa: PLC0415
     from tests.chaos.triggers.orders import PAID, follow_orders  # noqa: PLC0415
 
     follow_orders()
-    admit = triggered_runs.admit
 
     def admit_and_die(*arguments: Any, **named: Any) -> None:
         admit(*arguments, **named)

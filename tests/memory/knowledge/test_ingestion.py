@@ -187,7 +187,7 @@ def test_a_document_waits_while_all_readers_of_the_process_are_busy(
     row, _ = save_document(base, "a.md", b"One.", by=SYSTEM)
     with monkeypatch.context() as held:
         held.setattr(reader_process, "_slots", threading.BoundedSemaphore(1))
-        held.setattr(reader.read, "__kwdefaults__", {"patience": 0.1})
+        held.setattr(reader_process.read, "__kwdefaults__", {"patience": 0.1})
         with reader_process._slots:
             assert [read_all() for _ in range(4)] == [0] * 4, "no attempt counts"
     assert read_all() == 1
