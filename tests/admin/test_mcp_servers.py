@@ -83,6 +83,7 @@ def added(browser: Client, bare: Workspace, **fields: Any) -> Any:
         "name": "parts",
         "transport": "stdio",
         "command": "parts",
+        "private_data": "own",
         **fields,
     }
     return browser.post(f"{SERVERS}add/", data, follow=True)

@@ -54,7 +54,7 @@ def test_the_bakery_s_sockets_and_heartbit_s_are_served(bakery: Separate) -> Non
     with connect(f"{address}/oven/") as oven:
         oven.send("Rye")
         assert oven.recv(timeout=20) == "Rye in the oven"
-    key = bakery.heartbit("keys", "create", "test").split()[-1]
+    key = bakery.heartbit("keys", "create", "test", "--scope", "agents:read").split()[-1]
     with httpx.Client(headers={"Authorization": f"Bearer {key}"}) as program:
         found = program.get(f"{bakery.url}/api/v1/agents").json()
     assert "writer" in str(found)

@@ -45,13 +45,15 @@ def create(
     scope: list[str] = SCOPE,
     expires: datetime | None = EXPIRES,
     forever: bool = FOREVER,
-    mine: bool = MINE,
     username: str = AS,
 ) -> int:
-    """Make a key and print it, once."""
+    """Make a key and print it, once.
+
+    A key makes none of its person's: people make their own on the page Account, or with --as here.
+    """
     given = _given(name, scope, expires, forever=forever)
-    server, own = _backend(username, mine=mine)
-    made = server.call(contract.CREATE_OWN_KEY if own else contract.CREATE_KEY, given)
+    server = _backend(username)
+    made = server.call(contract.CREATE_OWN_KEY if username else contract.CREATE_KEY, given)
     if as_json():
         write_view(made)
         return OK
@@ -67,25 +69,25 @@ def create(
 @app.command(name="list", cls=RemoteCommand)
 def list_keys(*, mine: bool = MINE, username: str = AS) -> int:
     """List the keys, without what is secret of them."""
-    server, own = _backend(username, mine=mine, reads_only=True)
+    server = _backend(username, reads_only=True)
+    own = mine or bool(username)
     return print_list(server.every(contract.LIST_OWN_KEYS if own else contract.LIST_KEYS), KEYS)
 
 
 @app.command(cls=RemoteCommand)
-def revoke(prefix: str = PREFIX, *, mine: bool = MINE, username: str = AS) -> int:
+def revoke(prefix: str = PREFIX, *, username: str = AS) -> int:
     """Refuse a key from now on."""
-    server, own = _backend(username, mine=mine)
-    operation = contract.REVOKE_OWN_KEY if own else contract.REVOKE_KEY
+    server = _backend(username)
+    operation = contract.REVOKE_OWN_KEY if username else contract.REVOKE_KEY
     ended = server.call(operation, prefix=clean_text(prefix))
     return print_done(ended, f"The key {ended.prefix} ({one_line(ended.name)}) is revoked.")
 
 
-def _backend(username: str, *, mine: bool, reads_only: bool = False) -> tuple[Backend, bool]:
-    """Return the backend, and whether only the caller's own keys are meant."""
+def _backend(username: str, *, reads_only: bool = False) -> Backend:
     server = backend(reads_only=reads_only)
     if username:
         server.act_for(username)
-    return server, mine or bool(username)
+    return server
 
 
 def _given(name: str, scopes: Sequence[str], expires: datetime | None, *, forever: bool) -> KeyIn:

@@ -63,6 +63,7 @@ def run(
             priority=0,
             idempotency_key=None,
             approve=approve,
+            review="",
             payload=payload,
             files=files,
             archives=archives,

@@ -141,7 +141,7 @@ def run_workflow(
     text = given if given is not None else json.dumps(dict(map(_entry, entries or ())))
     return run.run(
         text, agent=name, model="", approve=approve, config=config, payload="", files=None,
-        archives=None, plain=plain,
+        archives=None, images=None, plain=plain, server_url=None,
     )  # fmt: skip
 
 
