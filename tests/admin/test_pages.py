@@ -38,7 +38,9 @@ from agents.models import (
     Agent,
     Budget,
     Channel,
+    ChatApp,
     Delivery,
+    ModelPrice,
     WebhookEndpoint,
     WorkspaceAlert,
 )
@@ -105,6 +107,9 @@ def full(workspace: Workspace) -> None:
     Group.objects.create(name="readers")
     create_api_key(workspace, "import", scopes=["runs:read"])
     ProviderAccount.objects.create(workspace=workspace, provider="openai")
+    price = {"model": "openai:x", "input_usd": 1, "output_usd": 2}
+    ModelPrice.objects.create(workspace=workspace, **price)
+    ChatApp.objects.create(workspace=workspace, name=rows.HOSTILE[:64])
     credential = Credential(workspace=workspace, name=rows.HOSTILE[:64], kind="signing")
     save_credential(credential, {"secret": rows.HOSTILE}, by=audit.SYSTEM)
     remember(

@@ -319,7 +319,9 @@ class TestDelegation:
         lead, plain = await orm.run_in_thread(lambda: list(run.children.order_by("agent")))
         told = await orm.run_in_thread(lambda: describe_turn(lead, 1).request)
         assert told.system.endswith(f"\n\n{SUB_AGENT_NOTE}")
-        assert (lead.output, [tool.name for tool in told.tools]) == ("Alone.", [])
+        has = [tool.name for tool in told.tools]
+        blackboard = ["blackboard_list", "blackboard_read", "blackboard_write"]
+        assert (lead.output, has) == ("Alone.", blackboard), "and no tool that delegates"
         assert lead.input_tokens > plain.input_tokens, "the note was sent to the model"
 
     async def test_an_unknown_member_is_answered(self, studio: Studio) -> None:

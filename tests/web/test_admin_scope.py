@@ -27,7 +27,16 @@ from agents.actions.write_agents import create_default_team
 from agents.choices import HealthFigure
 from agents.inbound.messages import Inbound
 from agents.messaging.addresses import sender_of_person
-from agents.models import Agent, Budget, Delivery, Run, WebhookEndpoint, WorkspaceAlert
+from agents.models import (
+    Agent,
+    Budget,
+    ChatApp,
+    Delivery,
+    ModelPrice,
+    Run,
+    WebhookEndpoint,
+    WorkspaceAlert,
+)
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.admin.permissions import INSTALLATION
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
@@ -121,6 +130,8 @@ def filled_workspace() -> Workspace:
     )
     save_webhook(endpoint, by=audit.SYSTEM)
     WorkspaceAlert.objects.create(workspace=made, figure=HealthFigure.values[0], threshold=1)
+    ModelPrice.objects.create(workspace=made, model="openai:x", input_usd=1, output_usd=2)
+    ChatApp.objects.create(workspace=made, name="our Slack")
     ping_webhook(endpoint, by=audit.SYSTEM)
     Delivery.objects.create(
         workspace=made,

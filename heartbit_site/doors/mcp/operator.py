@@ -30,6 +30,7 @@ from heartbit_site.base import orm
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ForbiddenError, HeartbitError
 from heartbit_site.contract.operation import (
+    MEMBER,
     Answered,
     Operation,
     PendingAnswer,
@@ -71,8 +72,12 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
 
 @cache
 def _operations() -> Mapping[str, Operation[Any]]:
-    """Return all operations by their names, which are unique."""
-    return {one.name: one for module in noun_modules() for one in operations_of(module)}
+    """Return the operations of an installation by their names, which are unique.
+
+    What every member does for themselves alone, as making keys, is not for programs.
+    """
+    every = [one for module in noun_modules() for one in operations_of(module)]
+    return {one.name: one for one in every if one.method == "GET" or one.needs != MEMBER}
 
 
 @cache
