@@ -306,7 +306,7 @@ def test_the_description_names_every_key_but_the_file_s(caller: Caller) -> None:
     schemas = caller.http.get("/openapi.json").json()["components"]["schemas"]
     made, change = schemas["AgentIn"], schemas["AgentChangeIn"]
     keys = {*SETTINGS, "name", "tools", "team"}
-    assert set(made["properties"]) == keys
+    assert set(made["properties"]) == keys | {"template"}
     assert set(change["properties"]) == keys | {"version"}
     assert sorted(made["required"]) == ["description", "name", "system_prompt"]
     assert "required" not in change

@@ -239,7 +239,7 @@ def test_a_configuration_file_brings_its_own_team(heartbit: Command, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "at", "expected"),
     [
-        ("heartbit re", 1, {"resolve", "result", "resume"}),
+        ("heartbit re", 1, {"resolve", "restore", "result", "resume"}),
         ("heartbit agents s", 2, {"show", "start", "status", "stop"}),
         ("heartbit 'a task' ", 2, set(COMMANDS)),
     ],
