@@ -15,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 from heartbit_site.base import variables
 from heartbit_site.base.environment_variable import LONGEST_SHOWN
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.installation import extra_command
 from heartbit_site.embedded.state import ServiceName, StateDirectory
 
 _TLS_OPTION: Final = "ssl_"  # how redis-py's options of TLS begin
@@ -163,7 +164,7 @@ def _unready_sign_in(environ: Mapping[str, str]) -> list[str]:
     if has_issuer and not variables.OIDC_CLIENT_ID.read(environ):
         return ["HEARTBIT_OIDC_ISSUER needs HEARTBIT_OIDC_CLIENT_ID: register a client there."]
     if has_issuer and find_spec("allauth") is None:
-        return ["HEARTBIT_OIDC_ISSUER needs the extra oidc: `pip install 'heartbit[oidc]'`."]
+        return [f"HEARTBIT_OIDC_ISSUER needs the extra oidc: `{extra_command('oidc')}`."]
     return []
 
 

@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "status": "Show the latest runs, or one run with its sub-agents.",
     "approve": "Decide tool calls that wait for a person.",
     "resolve": "Resolve uncertain tool calls, whose worker crashed while they ran.",
-    "answer": "List and answer other waits of runs.",
+    "answer": "List and answer other waits of runs, such as reviews of results.",
     "result": "Print a run's answer.",
     "resume": "Resume a local run whose process has ended.",
     "cancel": "Cancel a run and its sub-agents.",

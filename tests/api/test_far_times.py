@@ -50,6 +50,9 @@ def test_given_a_far_time_in_an_address_then_it_is_refused(caller: Caller, momen
     assert ("/audit", "since") in found
     for path, name in found:
         response = caller.get(path, **{name: moment})
+        if path == "/me/keys":  # this key is no person's
+            assert response.status_code == 409
+            continue
         # Of a list whose places are names, a time is a name that is not there.
         assert response.status_code in {200, 404, 422}, (path, name, response.text)
         if name != "cursor":

@@ -102,7 +102,7 @@ def test_an_error_s_type_is_its_class() -> None:
             "forbidden",
             "stopped_by_operator",
         ),
-        *("not_found", "too_slow", "conflict", "too_large", "too_busy"),
+        *("not_found", "too_slow", "conflict", "too_large", "too_busy", "readers_busy"),
         *("model_unreachable", "no_sandbox", "memory_provider", "live_output", "archive"),
         *("too_many_requests", "quota_exceeded", "heartbit"),
     ]

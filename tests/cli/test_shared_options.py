@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HARMLESS = {
     *("runs", "runs export", "agents", "keys", "schedules", "channels", "fleet"),
     *("conversations", "artifacts", "drive", "workspaces", "members", "grants", "budgets"),
-    *("provider-accounts", "webhooks", "deliveries", "prices", "chat-apps"),
+    *("provider-accounts", "webhooks", "deliveries", "prices", "chat-apps", "collections", "state"),
     "workflows",
     *(
         "tools",
@@ -41,7 +41,7 @@ HARMLESS = {
         "audit",
     ),
     *("config", "config check", "doctor", "completion"),
-    *("serve", "web", "beat", "up", "down", "backup", "restore"),
+    *("serve", "web", "beat", "up", "down", "backup"),
 }
 #: Commands that read a configuration file although they never talk to a server.
 READERS = {"run", "workflows run", "config check", "config import", "doctor"}

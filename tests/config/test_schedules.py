@@ -172,7 +172,7 @@ def test_given_a_complete_table_then_every_value_arrives() -> None:
         (
             FILE + 'deliver = [{ kind = "fax" }]',
             '11:12: schedules."s s".deliver[1] must be of the kind "email", "webhook", "artifact", '
-            'not "fax".',
+            '"drive", not "fax".',
         ),
         (
             FILE + 'deliver = [{ kind = "email", to = ["a@b.example", "ann"] }]',

@@ -194,7 +194,9 @@ def test_given_no_answer_then_there_is_no_file_and_the_log_says_so(alone: Worksp
     assert deliver_results() == 0
     row = row_of(held.id)
     assert row.status == "failed"
-    assert row.error == "The run ended without an answer that could be kept."
+    assert row.error == (
+        "The run ended without an answer that could be kept: The provider is away."
+    )
     assert produced_below(Run.objects.get(pk=held.id)) == []
     make_due(held.id)
     assert deliver_results() == 0

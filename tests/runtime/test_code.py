@@ -344,4 +344,4 @@ async def test_a_block_that_cannot_be_run_is_refused_by_name(studio: Studio, age
     result = await result_of(studio, agent, answer, execution_mode="always")
     assert result.status == "failure"
     assert "The program was not run" in (result.error or "")
-    assert "'python', 'javascript', 'typescript', 'shell'" in (result.error or "")
+    assert "is not one of python, javascript, typescript, shell" in (result.error or "")

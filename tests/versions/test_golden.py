@@ -102,6 +102,7 @@ def test_the_default_of_a_setting_that_came_late_never_changes() -> None:
     assert late == {
         (AgentSettings, "strong_model"): "",
         (AgentSettings, "max_run_tokens"): None,
+        (AgentSettings, "max_wall_seconds"): None,
         (AgentSettings, "max_run_cost_usd"): None,
         (AgentSettings, "approval_timeout_seconds"): None,
         (AgentSettings, "uncertain_calls"): "ask_human",
