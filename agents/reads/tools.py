@@ -23,8 +23,11 @@ from tools.definitions.registry import registry
 
 
 def pinned_tools(definition: AgentDefinition) -> dict[str, ToolSpec]:
-    """Return the tools of a version by name, each as it was published; the blackboard's as now."""
-    shared = {name: registry[name] for name in BLACKBOARD}
+    """Return the tools of a version by name, each as it was published; the blackboard's as now.
+
+    A web process without tools lacks those of the blackboard that the version does not name.
+    """
+    shared = {name: registry[name] for name in BLACKBOARD if name in registry}
     found = {tool.name: definitions.find(tool.name, tool.pinned) for tool in definition.tools}
     return shared | {name: spec for name, spec in found.items() if spec is not None}
 

@@ -359,6 +359,10 @@ def test_nothing_that_somebody_wrote_steers_the_terminal(
         "conversation_id": None,
         "created_by": EVIL,
         "created_by_run_id": None,
+        "review": EVIL,
+        "cost_brake": None,
+        "test": {},
+        "asks": [EVIL],
         "deliver": [{"kind": "artifact", "name": EVIL}, {"kind": EVIL}],
         "recipients": [EVIL],
     }

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("database")
 QUEUE = f"expiry-{secrets.token_hex(4)}"
 SWEPT = 1_000
-REFUSED = r"does not wait for a decision \(any more\)|has succeeded meanwhile"
+REFUSED = r"does not wait for a decision \(any more\)|has succeeded meanwhile|was already answered"
 PATIENCE = 30
 #: In this time an answer is given, but not committed.
 SOON = timedelta(seconds=2)

@@ -100,11 +100,17 @@ def _tool(operation: Operation[Any]) -> Tool:
         description=f"{operation.summary}. {explained}".strip(),
         input_schema={"properties": {}, **_parameters(operation).model_json_schema()},
         annotations=ToolAnnotations(
-            read_only_hint=operation.method == "GET",
+            read_only_hint=_reads(operation),
             destructive_hint=operation.method == "DELETE",
             open_world_hint=False,
         ),
     )
+
+
+def _reads(operation: Operation[Any]) -> bool:
+    """Return True if an operation changes nothing: some searches have a body."""
+    scopes = operation.needs.scopes
+    return operation.method == "GET" or all(scope.endswith(":read") for scope in scopes)
 
 
 def _tools_of(access: Access) -> list[Tool]:
