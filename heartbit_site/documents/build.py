@@ -65,7 +65,8 @@ def build(repository: Path) -> None:
         for page, text in texts.items():
             pictures = "](" + "../" * page.count("/") + "_images/"
             (site / page).write_text(_PICTURE.sub(pictures, text))
-        shutil.copytree(sources / "examples", site / "examples")
+        files = shutil.ignore_patterns("*.md")  # which are pages, and there
+        shutil.copytree(sources / "examples", site / "examples", ignore=files, dirs_exist_ok=True)
         (site / "llms.txt").write_text(f"{SUMMARY}\n{_listed(texts['README.md'])}")
         for pattern in _LEFT_OUT:
             for path in list(site.rglob(pattern)):

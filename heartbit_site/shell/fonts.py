@@ -6,6 +6,7 @@ Latin letters come at once; the rest of the text font is fetched by pages that h
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Final
 
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
+
+# It tells of every letter.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 #: First and last letters: Latin, punctuation, arrows, currencies and mathematics.
 _LATIN: Final = (

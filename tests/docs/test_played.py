@@ -38,6 +38,7 @@ ELSEWHERE: Final = {
     "heartbit fleet resume": "tests/cli/test_fleet.py",
     "heartbit mcp": "tests/cli/test_mcp.py",
     "heartbit channels add mail": "tests/cli/test_channels.py",
+    "heartbit chat-apps": "tests/cli/test_chat_apps.py",
     "heartbit credentials add": "tests/cli/test_credentials.py",
     "heartbit credentials check": "tests/cli/test_credentials.py",
     "heartbit --model compatible:my-model": "tests/llm",

@@ -87,6 +87,7 @@ class World:
         (self.folder / "contract.pdf").write_bytes(documents.pdf(["The rent is due in May."]))
         (self.folder / "photo.jpg").write_bytes(drawn("JPEG"))
         (self.folder / "issue.md").write_text("It prints 41.\n")
+        (self.folder / "scout.md").write_text("You find facts, and name their sources.\n")
         (self.folder / "repository/sum.py").write_text("print(6 * 7 - 1)\n")
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as archive:

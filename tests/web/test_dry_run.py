@@ -447,7 +447,7 @@ def test_given_a_waiting_call_when_tried_by_key_then_its_row_is_shown_and_nothin
     assert not BlackboardEntry.objects.filter(root_id=asked["run_id"]).exists()
 
     page.keyboard.press("e")
-    page.get_by_label("value", exact=True).fill("Wait.")
+    page.get_by_label("value (JSON)", exact=True).fill('"Wait."')
     page.get_by_role("button", name=labels.REVIEW).click()
     page.get_by_role("button", name="Try these without keeping it").click()
     expect(table).to_contain_text("Wait.")
