@@ -200,10 +200,11 @@ def slow_page(figures: int) -> bytes:
 
 @pytest.mark.paced
 def test_other_requests_do_not_wait_for_slow_files(caller: Caller, seeing: str) -> None:
+    caller.http.timeout = 150.0  # of a slow machine, whose readers are given up after a minute
     thread = caller.post("/conversations", {"agent": seeing}).json()["id"]
-    files = {"task": "Look.", "agent": seeing, "images": [coded(slow_page(300))]}
+    files = {"task": "Look.", "agent": seeing, "images": [coded(slow_page(100))]}
     paths: list[tuple[str, Any]] = [("/runs", files)] * 10
-    said = {"text": "Look.", "documents": {"a.pdf": coded(slow_page(300))}}
+    said = {"text": "Look.", "documents": {"a.pdf": coded(slow_page(100))}}
     paths += [(f"/conversations/{thread}/messages", said)] * 10
     with ThreadPoolExecutor(len(paths)) as senders:
         sent = [senders.submit(caller.post, *one) for one in paths]

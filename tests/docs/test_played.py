@@ -98,6 +98,7 @@ MEANT: Final[dict[str, tuple[str, Callable[[World], str]]]] = {
 CONFIRMED: Final = {
     "heartbit users create": "--generate",
     "heartbit memory clear": "--yes",
+    "heartbit agents remove": "--yes",
     "heartbit channels remove": "--yes",
     "heartbit schedules remove": "--yes",
     "heartbit skills remove": "--yes",
