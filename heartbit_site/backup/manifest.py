@@ -85,7 +85,14 @@ def read_manifest(data: bytes, file: str) -> Manifest:
                 "install that version, or a later one, to restore it."
             )
         return Manifest.model_validate_json(text)
-    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValidationError,
+        RecursionError,
+    ) as error:
         raise damaged(file) from error
 
 

@@ -29,8 +29,8 @@ PLAIN: Final = {
     "agents/llm/testing/wire_server.py": (1, "requests to the fake provider, for tests"),
     "agents/loop/workflow/programs.py": (1, OWN_TEXT),
     "agents/loop/workflow/toolbox.py": (1, OWN_TEXT),
+    "agents/reads/figures.py": (1, OWN_TEXT),
     "agents/reads/fleet.py": (1, OWN_ROWS),
-    "agents/reads/health.py": (1, OWN_ROWS),
     "agents/reads/outcome.py": (1, OWN_ROWS),
     "agents/runs/archive.py": (1, OWN_ROWS),
     "agents/runs/history.py": (1, OWN_ROWS),
@@ -50,7 +50,16 @@ PLAIN: Final = {
     "heartbit_site/library/outcome.py": (2, OWN_ROWS),
     "heartbit_site/remote/stream.py": (1, "the server that a person chose"),
     "heartbit_site/shell/assets.py": (1, LOCAL),
+    "tools/actions/credentials.py": (1, OWN_ROWS),
+    "tools/actions/summarize_tool.py": (1, OWN_ROWS),
+    "tools/connectors/calendars/icalendar_process.py": (1, "our own program, behind walls"),
     "tools/connectors/calendars/icalendar_script.py": (1, "a process behind walls"),
+    "tools/credentials/values.py": (1, OWN_ROWS),
+    "tools/definitions/catalogue.py": (1, OWN_ROWS),
+    "tools/mcp/definition_text.py": (1, OWN_ROWS),
+    "tools/mcp/questions.py": (1, OWN_ROWS),
+    "tools/mcp/remote_agents/calls.py": (1, OWN_ROWS),
+    "tools/sandbox/packages.py": (1, "pip, which the administrator runs"),
 }
 
 

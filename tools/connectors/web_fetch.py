@@ -98,6 +98,6 @@ async def _main_text(source: str, url: str) -> tuple[str, str]:
     script = Path(page_reader.__file__)
     try:
         page = json.loads(await read_on_loop(script, [url[:_MOST_OF_URL]], data, limits))
-    except (ReaderError, ValueError):
+    except (ReaderError, ValueError, RecursionError):
         return "", ""
     return page["title"], page["text"]

@@ -86,7 +86,7 @@ class ScriptFunction:
             return content
         try:
             return json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return content
 
 
