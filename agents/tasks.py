@@ -10,6 +10,7 @@ from uuid import UUID
 
 from celery import shared_task
 from celery.worker import state
+from django.conf import settings
 from django.utils import timezone
 
 from agents.actions import waits as announcing
@@ -52,16 +53,16 @@ async def execute_run(task_id: str, run_id: str) -> str:
 
 @shared_task(name=queues.ANNOUNCE_CALLS, bind=True)
 def announce_calls(task: Any, run_id: str) -> int:
-    """Send mail to the people who may decide a run's waiting calls."""
+    """Notify the people who may decide a run's waiting calls."""
     with _again_if_away(task):
-        return announcing.notify_approvers(UUID(run_id))
+        return announcing.notify_approvers(UUID(run_id), by_mail=settings.HEARTBIT_APPROVAL_MAIL)
 
 
 @shared_task(name=queues.ANNOUNCE_ESCALATION, bind=True)
 def announce_escalation(task: Any, wait_id: str) -> int:
-    """Send mail to the people who may decide an escalated wait."""
+    """Notify the people who may decide an escalated wait."""
     with _again_if_away(task):
-        return announcing.notify_escalation(int(wait_id))
+        return announcing.notify_escalation(int(wait_id), by_mail=settings.HEARTBIT_APPROVAL_MAIL)
 
 
 @shared_task(name=queues.HOUSEKEEPING)

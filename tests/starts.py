@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agents.actions import fork_run as forking
 from agents.actions.admit import Admitted, admit
 from agents.actions.run_request import RunRequest, call_of
+from agents.models import Agent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
 
     from agents.models import Conversation, Run
     from heartbit_site.base.models import Workspace
+
+
+def serve_nobody(workspace: Workspace, *names: str) -> None:
+    """Put agents (all, unless named) on a queue that no worker serves, so that runs stay queued.
+
+    A worker of another file's tests may still be there, and would serve them.
+    """
+    agents = Agent.objects.filter(workspace=workspace)
+    (agents.filter(name__in=names) if names else agents).update(queue="nobodys")
 
 
 def start_run(workspace: Workspace, task: str, **more: Any) -> UUID:

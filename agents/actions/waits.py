@@ -81,10 +81,10 @@ _MOST_OF_LINE = 80
 _ESCALATED = " No one has decided in time, so you may decide as well."
 
 
-def notify_approvers(run_id: UUID) -> int:
+def notify_approvers(run_id: UUID, *, by_mail: bool = True) -> int:
     """Mail a link for each new waiting call of the run to each member who may decide it.
 
-    Their browsers are notified too, once per wait.
+    Their browsers are notified too, once per wait, and alone without ``by_mail``.
 
     An unavailable mail server is logged, never raised: the inbox shows the calls too.
 
@@ -117,12 +117,16 @@ def notify_approvers(run_id: UUID) -> int:
     with transaction.atomic():  # whoever is announced is also due for a notification
         Wait.objects.filter(pk__in=[wait.pk for wait in waits]).update(announced_at=timezone.now())
         notify_browsers(run.workspace, {person.pk for _, person in (*to_decide, *to_answer)})
+    if not by_mail:
+        return 0
     mails = [_mail(call, person) for call, person in to_decide if person.email]
     return _send(mails + [_wait_mail(wait, person) for wait, person in to_answer if person.email])
 
 
-def notify_escalation(wait_id: int) -> int:
+def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
     """Mail a link for an escalated call to each member who may now decide it, and notify browsers.
+
+    Without ``by_mail`` browsers alone are notified.
 
     Returns:
         The number of mails sent; 0 if the call was decided meanwhile.
@@ -133,7 +137,8 @@ def notify_escalation(wait_id: int) -> int:
     if wait.kind == REVIEW.name:
         people = _deciders(wait.run, "")
         notify_browsers(wait.run.workspace, {person.pk for person in people})
-        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in people if one.email])
+        mailed = [one for one in people if one.email and by_mail]
+        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in mailed])
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     to_decide = [
         (call, person)
@@ -141,9 +146,8 @@ def notify_escalation(wait_id: int) -> int:
         for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
     ]
     notify_browsers(wait.run.workspace, {person.pk for _, person in to_decide})
-    return _send(
-        [_mail(call, person, more=_ESCALATED) for call, person in to_decide if person.email]
-    )
+    mailed = [(call, person) for call, person in to_decide if person.email and by_mail]
+    return _send([_mail(call, person, more=_ESCALATED) for call, person in mailed])
 
 
 def _members(group: str) -> set[int]:

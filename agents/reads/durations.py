@@ -22,7 +22,9 @@ def bucket(seconds: str) -> str:
     Args:
         seconds: SQL of a number of seconds; null stays null.
     """
-    return f"ceil(ln(greatest({seconds}, {_SHORTEST})) / ln({_GROWTH!r}))::integer"
+    # greatest() alone would count a null as the shortest duration
+    counted = f"ceil(ln(greatest({seconds}, {_SHORTEST})) / ln({_GROWTH!r}))::integer"
+    return f"CASE WHEN ({seconds}) IS NOT NULL THEN {counted} END"
 
 
 def percentile(counted: Mapping[str, int], share: float) -> float | None:

@@ -42,19 +42,23 @@ _WAITS: Final = (
 )
 #: CTE of the figures of a workspace from its runs, from ``start`` to before ``till``. Each part is
 #: read by an index: run_recent, run_ended, usage_by_workspace. How long a run has waited that has
-#: not ended is for readers alone (``reads``): it counts again with the hour of its end.
+#: not ended is for readers alone, from ``waiting_from``: it counts again with the hour of its end.
 LIVE: Final = f"""
     found AS (
         SELECT {_hour("r.created_at")} AS hour, r.version_id, r.agent, r.model,
                r.parent_id IS NULL AS is_root, 1 AS runs, 0 AS ended, 0 AS failed,
-               NULL::int AS lasted,
-               CASE WHEN %(reads)s AND r.parent_id IS NULL AND r.finished_at IS NULL
-                    THEN {bucket(f"date_part('epoch', {_WAITS})")} END AS waited,
-               0 AS calls, 0 AS unpriced, 0::bigint AS tokens, 0::numeric AS cost_usd,
-               r.id AS last_run
+               NULL::int AS lasted, NULL::int AS waited, 0 AS calls, 0 AS unpriced,
+               0::bigint AS tokens, 0::numeric AS cost_usd, r.id AS last_run
         FROM agents_run r
         WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction'
               AND r.created_at >= %(start)s AND r.created_at < %(till)s
+        UNION ALL
+        SELECT {_hour("r.created_at")}, r.version_id, r.agent, r.model, true, 0, 0, 0, NULL,
+               {bucket(f"date_part('epoch', {_WAITS})")}, 0, 0, 0, 0, NULL
+        FROM agents_run r
+        WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction' AND r.parent_id IS NULL
+              AND r.finished_at IS NULL
+              AND r.created_at >= %(waiting_from)s AND r.created_at < %(till)s
         UNION ALL
         SELECT {_hour("t.finished_at")}, r.version_id, r.agent, r.model, r.parent_id IS NULL,
                0, 1, (r.status IN ('failed', 'quarantined'))::int,
@@ -128,7 +132,7 @@ def read_figures(
         "start": since if is_short else max(first, rolled_until()),
         "till": now + HOUR,  # the database's clock may be ahead
         "now": now,
-        "reads": True,
+        "waiting_from": since if is_short else first,
     }
     rows = fetch_named(query, {**given, **values})
     for row in rows:

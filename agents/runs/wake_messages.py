@@ -25,12 +25,12 @@ def fan_out(children: Sequence[tuple[UUID, str]], parent: tuple[UUID, str]) -> N
 
 
 def announce(run_id: UUID) -> None:
-    """Send mail to the people who may decide the waiting calls of a run."""
+    """Notify the people who may decide the waiting calls of a run."""
     enqueue.send(enqueue.TaskMessage(ANNOUNCE_CALLS, str(run_id), SYSTEM))
 
 
 def announce_escalation(wait_id: int) -> None:
-    """Send mail to the people who may decide a wait after its escalation."""
+    """Notify the people who may decide a wait after its escalation."""
     enqueue.send(enqueue.TaskMessage(ANNOUNCE_ESCALATION, str(wait_id), SYSTEM))
 
 

@@ -82,10 +82,12 @@ def test_a_picture_is_seen_stored_and_encoded_anew(
         (["artifact:x/y"], "Picture 1 is an artifact of no run here"),
     ],
 )
-def test_another_file_is_refused(caller: Caller, seeing: str, images: list[str], said: str) -> None:
+def test_another_file_is_refused(
+    caller: Caller, workspace: Workspace, seeing: str, images: list[str], said: str
+) -> None:
     found = caller.post("/runs", {"task": "Look.", "agent": seeing, "images": images})
     assert (found.status_code, said in found.json()["detail"]) == (422, True), found.text
-    assert not Run.objects.filter(task="Look.").exists()
+    assert not Run.objects.filter(workspace=workspace).exists()
 
 
 def test_who_cannot_see_says_so(caller: Caller, workspace: Workspace) -> None:

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
     from tests.chat_apps.slack_server import Slack
+    from tests.fleet import Worker
+
+
+@pytest.fixture(scope="package", autouse=True)
+def alone(worker: Worker) -> Iterator[None]:
+    """Stop the worker of other files' tests: it would take apps over that it may not reach."""
+    worker.stop()
+    yield
+    worker.start()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import AuditEntry, Membership, ProviderAccount
 from heartbit_site.cli.terminal.errors import USAGE
 from tests.admin import rows
-from tests.starts import start_run
+from tests.starts import serve_nobody, start_run
 from tests.web.people import person
 
 if TYPE_CHECKING:
@@ -138,6 +138,7 @@ def test_files_go_to_the_drive_and_back(place: Place, workspace: Workspace, tmp_
 
 
 def test_a_conversation_is_begun_shown_and_deleted(place: Place, workspace: Workspace) -> None:
+    serve_nobody(workspace)
     threads = place.of("conversations")
     made = threads("add", "--agent", "writer", "--title", "Owls")
     assert made.code == 0, made.err
@@ -169,6 +170,7 @@ def test_an_agent_is_made_changed_and_deleted_and_its_runs_stay(
     assert agents("change", "scout", "--max-turns", "3", "--version", "1").code == USAGE
     wrong = agents("add", "scout2", "--prompt", "x", "--tool", "calculat")
     assert (wrong.code, "calculate" in wrong.err) == (USAGE, True)
+    serve_nobody(workspace, "scout")
     run = start_run(workspace, "Look.", agent="scout")
     refused = agents("remove", "scout", "--yes")
     assert (refused.code, "1 live run" in refused.err) == (USAGE, True)

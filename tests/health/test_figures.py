@@ -99,6 +99,27 @@ def test_given_a_run_that_waits_for_a_worker_then_its_delay_grows(workspace: Wor
     assert found.figures["failure_rate"] is None
 
 
+@pytest.mark.django_db
+def test_given_a_run_that_waits_since_before_the_last_full_hour_then_it_is_in_the_delays(
+    workspace: Workspace,
+) -> None:
+    runs = [start_run(workspace, "x", agent="writer") for _ in range(3)]
+    now = timezone.now()
+    for hours, run in zip((5, 5, 2), runs, strict=True):
+        Run.objects.filter(pk=run).update(created_at=now - timedelta(hours=hours))
+    roll_up_hours(now)
+    assert rolled_until() > now - timedelta(hours=2)
+    found = read_health(workspace.pk, SPANS["24h"], now)
+    assert (found.figures["queue_delay_p95"] or 0) == pytest.approx(5 * 3_600, rel=0.06)
+
+
+@pytest.mark.django_db
+def test_given_a_run_that_may_not_begin_yet_then_it_has_no_delay(workspace: Workspace) -> None:
+    run, now = start_run(workspace, "x", agent="writer"), timezone.now()
+    Run.objects.filter(pk=run).update(available_at=now + timedelta(hours=1))
+    assert read_health(workspace.pk, SPANS["1h"], now).figures["queue_delay_p95"] is None
+
+
 def test_percentiles_of_counted_durations_are_five_percent_off_at_most() -> None:
     seconds = [0.002 * 1.01**number for number in range(2_000)]
     counted: Counter[str] = Counter()

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.waits import notify_approvers
-from agents.models import Agent, RunEvent, ToolBinding, ToolCall, Wait
+from agents.choices import DeliveryStatus
+from agents.models import Agent, NotifiedBrowser, RunEvent, ToolBinding, ToolCall, Wait
 from heartbit_site.base.models import AuditEntry
 from tests.api.server import Caller, WebServer, key_for
 from tests.fleet import Worker, wait_until
@@ -165,11 +166,27 @@ def test_a_tool_waits_for_no_kind_that_something_else_opens(caller: Caller) -> N
     assert result_of(run) == "There is no kind of wait 'approval' for tools: declare it."
 
 
-def test_people_are_written_to(caller: Caller, workspace: Workspace, settings: Settings) -> None:
-    wait = waiting(caller)
+def test_browsers_are_notified_without_mail_and_people_are_written_to(
+    caller: Caller, workspace: Workspace, settings: Settings
+) -> None:
     person = member(workspace)
     person.email = "ann@example.org"
     person.save()
+    browser = NotifiedBrowser.objects.create(
+        workspace=workspace,
+        user=person,
+        endpoint="https://push.example.org/ann",
+        status=DeliveryStatus.DELIVERED,
+    )
+    wait = waiting(caller)
+
+    def is_due() -> bool:
+        browser.refresh_from_db()
+        return browser.status == DeliveryStatus.PENDING
+
+    wait_until(is_due, what="the worker has the browser notified")
+    browser.delete()
+    Wait.objects.filter(run=wait["run_id"]).update(announced_at=None)
     with receiving_mail() as box:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", box.port

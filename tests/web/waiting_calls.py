@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agents.models import Agent, ToolCall, Wait
+from agents.models import ToolCall, Wait
 from tests.admin import rows
+from tests.starts import serve_nobody
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -18,16 +19,12 @@ def unserved(workspace: Workspace, **asked: Any) -> ToolCall:
         workspace: Of the run.
         asked: ``tool`` and ``arguments``, if they matter.
     """
-    _serve_nobody(workspace)
+    serve_nobody(workspace, "researcher")
     made = rows.asking(workspace, **asked)
     return ToolCall.objects.select_related("run__workspace", "run__version__agent").get(pk=made.pk)
 
 
 def unreviewed(workspace: Workspace, text: str, **review: Any) -> Wait:
     """A result that waits for a review, in a run on such a queue."""
-    _serve_nobody(workspace)
+    serve_nobody(workspace, "researcher")
     return rows.reviewing(workspace, text, **review)
-
-
-def _serve_nobody(workspace: Workspace) -> None:
-    Agent.objects.filter(workspace=workspace, name="researcher").update(queue="nobodys")

@@ -10,8 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from django.conf import settings
-
 from agents.runs import wake_messages
 
 if TYPE_CHECKING:
@@ -64,14 +62,12 @@ class FleetRunWaker:
         self._submit(lambda: wake_messages.fan_out(header, (parent.id, parent.queue)))
 
     def suspended(self, run: Child) -> None:
-        """Send approval mails, if the installation enables them."""
-        if settings.HEARTBIT_APPROVAL_MAIL:
-            self._submit(lambda: wake_messages.announce(run.id))
+        """Notify browsers, and send mails if the installation enables them."""
+        self._submit(lambda: wake_messages.announce(run.id))
 
     def escalated(self, wait_id: int) -> None:
-        """Send escalation mails, if the installation enables them."""
-        if settings.HEARTBIT_APPROVAL_MAIL:
-            self._submit(lambda: wake_messages.announce_escalation(wait_id))
+        """Notify browsers, and send mails if the installation enables them."""
+        self._submit(lambda: wake_messages.announce_escalation(wait_id))
 
     def _submit(self, publish: Callable[[], None]) -> None:
         if not self._room.acquire(blocking=False):
