@@ -24,6 +24,7 @@ from agents.errors import StoppedByOperatorError
 from agents.limits.pauses import PauseTarget, find_pauses, of_operator
 from agents.live.changes import EVERYWHERE, notify_on_commit
 from agents.models import Agent, Run, WorkerHeartbeat
+from agents.models.draft import DRAFT
 from agents.models.pause import Pause
 from agents.runs import wake_messages
 from agents.runs.notices import notify_workers
@@ -160,13 +161,17 @@ Switch = Literal["start", "stop", "restart"]
 
 
 def set_agent_state(agent: Agent, to: Switch) -> bool:
-    """Set an agent's state, and notify the workers at once.
+    """Set an agent's state, and that of its draft's tests; notify the workers at once.
 
     A restart requeues running runs; for a stopped agent it is a start.
 
     Returns:
         True if anything changed.
     """
+    for draft in Agent.objects.filter(
+        workspace=agent.workspace_id, origin=DRAFT, name=agent.name
+    ).exclude(pk=agent.pk):
+        set_agent_state(draft, to)
     enabled = Agent.objects.filter(pk=agent.pk, enabled=True)
     changed = True
     if to == "stop":

@@ -14,7 +14,8 @@ from agents.actions.fork_run import accept_fork
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.errors import EmptyTaskError, RunNotFoundError, RunStateError
 from agents.live.changes import notify_on_commit
-from agents.models import Run
+from agents.models import Agent, Run
+from agents.models.draft import DRAFT
 from agents.runs.restored import release_tree
 from agents.runs.run_audit import record_of_run
 from agents.runs.sql_functions import call_function
@@ -72,10 +73,13 @@ def steer_run(run: Run, text: str, *, by: Actor = NOBODY) -> None:
     Raises:
         EmptyTaskError: ``text`` is blank.
         CallClosedError: The run has ended.
-        ForbiddenError: The run has recalled memories that the author may not read.
+        ForbiddenError: The run has recalled memories that the author may not read; or it tests a
+            draft, and the author may not edit agents.
         RunStateError: The run is not of the kind agent.
     """
     require(by, "runs:write", workspace_id=run.workspace_id)
+    if Agent.objects.filter(versions__runs=run.root_id, origin=DRAFT).exists():
+        require(by, "agents:write", workspace_id=run.workspace_id)
     words = clean_text(text).strip()
     if not words:
         raise EmptyTaskError("The message is empty: say what the run should know.")

@@ -13,8 +13,9 @@ from agents.actions.draft_agent import (
     save_draft,
     start_test,
 )
+from agents.actions.fleet import set_agent_state
 from agents.actions.publish_agent import publish_agent
-from agents.actions.runs import cancel_run, retry_run
+from agents.actions.runs import cancel_run, retry_run, steer_run
 from agents.actions.save_agent import VersionConflictError
 from agents.choices import BusyPolicy
 from agents.definitions.validation_messages import InvalidSettingError
@@ -28,8 +29,9 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import SYSTEM, Actor, actor_of
 from heartbit_site.base.errors import ForbiddenError
 from heartbit_site.base.models import AuditEntry
+from heartbit_site.base.query import fetch_one
 from tests.fleet import wait_until
-from tests.starts import post_message, start_run
+from tests.starts import post_message, serve_nobody, start_run
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
@@ -180,6 +182,30 @@ def test_given_a_stopped_agent_then_its_draft_is_not_tested(
     with pytest.raises(AgentNotFoundError, match="The agent writer is stopped"):
         post_message(talk, "Go.")
     assert not Run.objects.filter(workspace=workspace).exists()
+
+
+def test_given_a_stop_of_the_agent_then_tests_that_wait_are_not_claimed(
+    workspace: Workspace, talk: Conversation
+) -> None:
+    serve_nobody(workspace)
+    run = post_message(talk, "Go.").run_id
+    writer = find_editable(workspace, "writer")
+    query = "SELECT heartbit_is_stopped(r) FROM agents_run r WHERE r.id = %s"
+    for state, is_stopped in (("stop", True), ("start", False)):
+        set_agent_state(writer, state)
+        assert fetch_one(query, [run]) == (is_stopped,)
+
+
+def test_given_who_may_not_edit_agents_then_a_test_is_not_steered(
+    workspace: Workspace, talk: Conversation
+) -> None:
+    serve_nobody(workspace)
+    run = Run.objects.get(pk=post_message(talk, "Go.").run_id)
+    scopes = frozenset({"runs:read", "runs:write"})
+    operator = actor_of(Access(workspace, "oper", "api", scopes, None, key_id=1))
+    with pytest.raises(ForbiddenError):
+        steer_run(run, "Say what you were told.", by=operator)
+    steer_run(run, "Shorter.", by=ANNA)
 
 
 def test_given_a_limit_of_the_agents_runs_then_tests_of_its_draft_count(
