@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from agents.choices import RunKind
+from agents.choices import Placement, RunKind
 from agents.journal.events import ModelAnswered, RunStarted
 from agents.models import Run, RunEvent, ToolCall
 from agents.models.workflow import KIND as WORKFLOW
@@ -73,7 +73,7 @@ def _life(access: Access, run: Run, view: RunViewOut) -> Iterator[Fact]:
     for name, at in (("Started", view.started_at), ("Finished", view.finished_at)):
         yield Fact(name, f"{duration(at - view.created_at)} later" if at else "")
     yield Fact("Started by", "You" if view.started_by == access.name else view.started_by)
-    yield Fact("Executed by", view.placement)
+    yield Fact("Executed by", "" if view.placement == Placement.RESTORED else view.placement)
     started = RunEvent.objects.filter(run=run, type=RunStarted.type).order_by("-seq")
     by = started.values_list("payload", flat=True).first() or {}
     where = f", code in {by['sandbox']}" if by.get("sandbox") else ""

@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from agents.choices import TERMINAL, RunKind, RunStatus
+from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.journal.waits import CHILD
 from agents.live.words import heading
 from agents.models import Run, RunEvent
@@ -30,7 +30,7 @@ from heartbit_site.base.tone import STATUS_TONES, status_word
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.turns import AssistantMessageOut, Message, UserMessageOut
-from heartbit_site.operations import turns, webhooks
+from heartbit_site.operations import runs, turns, webhooks
 from heartbit_site.web.page import page, show
 from heartbit_site.web.run_facts import below
 from heartbit_site.web.run_inspector import as_json, inspected
@@ -49,7 +49,13 @@ FOR_OTHERS = ("Waits for others", "neutral", "hourglass_top")
 
 @page("runs:read")
 def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
-    """Show one run as it works."""
+    """Show one run as it works. A POST releases a run that is held since a restore."""
+    if request.method == "POST":
+        if not access.allows("runs:write"):
+            raise PermissionDenied(describe_refusal(access, "runs:write"))
+        with contextlib.suppress(ConflictError):  # another person was faster: the page shows it
+            runs.release_run(access, str(run))
+        return redirect("web:run", access.workspace.slug, run)
     found = find_run(access.workspace, run)
     known, hidden = split_known(access, found)
     learned = found.learned_memories.filter(item__in=visible_memories(access))
@@ -66,6 +72,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "buttons": _buttons(found) if access.allows("runs:write") else [],
         "has_more": len(found.task) > SHORT_TASK,
         "is_live": found.status not in TERMINAL,
+        "may_release": _is_held(found) and access.allows("runs:write"),
         "reserved": min(MOST_RESERVED, _rows(found, len([*below(beside["view"])]))),
         "drawing": _drawing(found),
         "known": known,
@@ -184,6 +191,10 @@ def _buttons(run: Run) -> list[tuple[str, str]]:
         (is_live, "stop_circle", "Cancel"),
     ]
     return [(icon, text) for is_offered, icon, text in found if is_offered]
+
+
+def _is_held(run: Run) -> bool:
+    return run.home == Placement.RESTORED and run.status not in TERMINAL
 
 
 def _rows(run: Run, runs: int) -> int:
