@@ -97,7 +97,7 @@ def find_asking_run(access: Access, run_id: str | UUID, call_id: str = "") -> Ru
 
 
 def find_any_run(workspace: Workspace, run_id: str | UUID) -> Run:
-    """Return a run as ``find_run`` does, also a private one: for whoever runs the database.
+    """Return a run as ``find_run`` does, also a private one: for local commands and programs.
 
     Raises:
         RunNotFoundError: As for ``find_run``.

@@ -69,7 +69,7 @@ def find_call(access: Access, run_id: str, call_id: str) -> ToolCall:
 
 
 def find_asked_call(access: Access, run_id: str, call_id: str) -> ToolCall:
-    """Return a call of a run for whoever may decide it: of a private run one that has waited.
+    """Return a call for a caller who may decide it: of a private run one that has waited.
 
     Raises:
         RunNotFoundError: There is no such run.

@@ -57,8 +57,8 @@ def create_conversation(access: Access, body: ConversationIn) -> ConversationOut
     """Create a conversation: the run that answers a message has the earlier ones as context."""
     if body.private and access.user_id is None:
         raise OwnerlessConversationError(
-            f"A private conversation belongs to a person, and {access.name} is none: use a key of "
-            "a member."
+            f"A private conversation belongs to a person, which {access.name} is not: use the key "
+            "of a member."
         )
     row = start_conversation(
         access.workspace,

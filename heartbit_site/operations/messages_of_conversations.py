@@ -67,7 +67,7 @@ def find_conversation(access: Access, conversation_id: str, *, lock: bool = Fals
 def find_any_conversation(workspace: Workspace, conversation_id: str) -> Conversation:
     """Return a conversation as ``find_conversation`` does, also a private one.
 
-    For whoever runs the database.
+    For programs that own the database.
 
     Raises:
         ConversationNotFoundError: There is none with that id.

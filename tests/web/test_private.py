@@ -6,9 +6,13 @@ pages, the admin, the sockets and the doors of programs (the rows of tests/web/t
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
+import zipfile
 from datetime import timedelta
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -22,6 +26,7 @@ from agents.actions.state import InvalidStateError
 from agents.agent_tools.state import state_set
 from agents.choices import RunStatus
 from agents.errors import RecipientError
+from agents.housekeeping.export_person import export_person
 from agents.journal.events import ModelAnswered, RunSteered, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as AskedCall
@@ -34,6 +39,7 @@ from agents.models import (
     Delivery,
     Run,
     RunEvent,
+    StateEntry,
     ToolCall,
     Wait,
     WebhookEndpoint,
@@ -45,6 +51,7 @@ from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Role
+from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.query import fetch_one
 from heartbit_site.base.scopes import SCOPES
 from memory.agent_tools import remember
@@ -386,6 +393,38 @@ def test_its_runs_keep_nothing_where_others_read_it(world: World) -> None:
         state_set(context, "key", 1)
     with transaction.atomic(), pytest.raises(ScheduleError, match="is private"):
         schedule(context, "daily", "Do it.", in_seconds=60)
+
+
+@pytest.mark.parametrize("asker", ["admin", "superuser", "right key", "key of an admin"])
+def test_an_export_of_its_owner_leaves_it_out(world: World, asker: str) -> None:
+    run = Run.objects.get(pk=world.targets["run_id"])
+    owner = run.private_to
+    assert owner is not None
+    StateEntry.objects.create(
+        workspace=world.mine,
+        scope="conversation",
+        conversation_id=run.conversation_id,
+        key=new_id().hex,
+        value=CANARY,
+        user=owner,
+    )
+    path = f"/api/v1/memories/persons/{owner.username}/export"
+    answer = world.client(asker, None).post(path)
+    assert answer.status_code == 200, answer.text[:300]
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(answer.json()["content"]))) as packed:
+        told = "".join(packed.read(name).decode() for name in packed.namelist())
+    assert CANARY not in told
+    assert str(run.pk) not in told
+
+
+def test_an_export_on_the_machine_has_it(world: World) -> None:
+    owner = Run.objects.get(pk=world.targets["run_id"]).private_to
+    assert owner is not None
+    with TemporaryFile() as file:
+        export_person(world.mine, owner, file, by=terminal_user())
+        with zipfile.ZipFile(file) as packed:
+            told = "".join(packed.read(name).decode() for name in packed.namelist())
+    assert CANARY in told
 
 
 def test_webhooks_are_told_nothing_of_it(world: World) -> None:
