@@ -45,7 +45,7 @@ class RunConsumer(MemberConsumer):
         """Find the run, and wait for the page's request."""
         wanted = self.scope["url_route"]["kwargs"]["run"]
         try:
-            run = await orm.run_in_thread(lambda: find_run(self.access.workspace, wanted))
+            run = await orm.run_in_thread(lambda: find_run(self.access, wanted))
         except RunNotFoundError:
             return NOT_FOUND
         self._root_id = run.root_id
@@ -153,7 +153,7 @@ class EventConsumer(MemberConsumer):
 
     async def _tell(self, place: Position, wanted: Wanted) -> None:
         await self.send_json({"type": "position", "id": str(place)})
-        pages = follow_events(self.access.workspace.pk, place, wanted)
+        pages = follow_events(self.access.workspace.pk, place, wanted, reader=self.access.user_id)
         async with contextlib.aclosing(pages):
             async for page in pages:
                 for event in page.events:

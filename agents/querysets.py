@@ -1,4 +1,8 @@
-"""Named queries of runs, journals, tool calls and waits."""
+"""Named queries of runs, journals, tool calls and waits.
+
+``readable`` decides who reads private conversations and their runs (docs/decisions/0078): a list
+filters its rows by it, and ``find_run`` and ``find_conversation`` find no others.
+"""
 
 from __future__ import annotations
 
@@ -25,29 +29,89 @@ from agents.choices import CallStatus, RunStatus
 from agents.errors import RunNotFoundError
 from agents.journal.waits import ANSWER, APPROVAL, OUTCOME, answered_by, approval_key
 from agents.models import Artifact, BlackboardEntry, Grant, Run, RunEvent, ToolCall, Wait
+from heartbit_site.base.access import Access
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.query import fetch_all
 
 Row = TypeVar("Row")
 
 _STATUS: Final = """
-    SELECT id, status FROM agents_run WHERE workspace_id = %s AND id BETWEEN %s AND %s LIMIT 2
+    SELECT id, status FROM agents_run WHERE workspace_id = %s AND id BETWEEN %s AND %s
+        AND (private_to_id IS NULL OR private_to_id = %s::bigint) LIMIT 2
 """
 SHORTEST_PREFIX = 8  # characters of an id's prefix
 
 
-def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
-    """Return the workspace's run with that id or prefix of an id (at least 8 characters).
+def readable(access: Access, path: str = "") -> Q:
+    """Select the rows that a caller may read: of no private run or conversation of another person.
+
+    Args:
+        access: The caller; who is no person, such as a key of a command, reads nothing private.
+        path: Path from the rows to the run or the conversation, e.g. ``run__``; rows without one
+            are selected.
+    """
+    mine = Q() if access.user_id is None else Q(**{f"{path}private_to": access.user_id})
+    return Q(**{f"{path}private_to": None}) | mine
+
+
+def of_readable_run(user_id: int | None) -> Q:
+    """Select rows whose ``run_id``, without a foreign key, is that of no private run of others."""
+    private = Run.objects.filter(pk=OuterRef("run_id"), private_to__isnull=False)
+    return ~Q(Exists(private.exclude(private_to=user_id) if user_id is not None else private))
+
+
+def asked_of(access: Access, path: str = "run__") -> Q:
+    """Select rows about calls and waits that a caller may read while they wait for a person.
+
+    Who may decide sees those of private runs, too.
+    """
+    return Q() if access.allows("approvals:decide") else readable(access, path)
+
+
+def find_run(access: Access, run_id: str | UUID) -> Run:
+    """Return the run with that id or prefix of an id (8 characters or more) for a caller.
 
     Raises:
-        RunNotFoundError: No run has that id, or several have that prefix.
+        RunNotFoundError: The caller may read no run with that id, or several have that prefix.
     """
+    return _find_run(Run.objects.filter(readable(access)), access.workspace, run_id)
+
+
+def find_asking_run(access: Access, run_id: str | UUID, call_id: str = "") -> Run:
+    """Return a run that the caller may read, or, for who may decide, one that has asked people.
+
+    Args:
+        access: The caller.
+        run_id: As for ``find_run``.
+        call_id: The call that the run has asked about; empty: any.
+
+    Raises:
+        RunNotFoundError: There is no such run.
+    """
+    seen = readable(access)
+    if access.allows("approvals:decide"):
+        calls = {"call_id": call_id} if call_id else {}
+        asked = Wait.objects.filter(run__root=OuterRef("root"), asks_person=True, **calls)
+        seen |= Q(Exists(asked))
+    return _find_run(Run.objects.filter(seen), access.workspace, run_id)
+
+
+def find_any_run(workspace: Workspace, run_id: str | UUID) -> Run:
+    """Return a run as ``find_run`` does, also a private one: for local commands and programs.
+
+    Raises:
+        RunNotFoundError: As for ``find_run``.
+    """
+    return _find_run(Run.objects.all(), workspace, run_id)
+
+
+def _find_run(runs: QuerySet[Run], workspace: Workspace, run_id: str | UUID) -> Run:
     span = id_range(str(run_id))
-    rows = Run.objects.filter(workspace=workspace, pk__range=span)[:2] if span is not None else ()
+    rows = runs.filter(workspace=workspace, pk__range=span)[:2] if span is not None else ()
     return _only(rows, workspace, run_id)
 
 
-def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str]:
+def find_run_status(access: Access, run_id: str | UUID) -> tuple[UUID, str]:
     """Return the whole id and the status of the run that ``find_run`` finds; costs less.
 
     Raises:
@@ -56,8 +120,9 @@ def find_run_status(workspace: Workspace, run_id: str | UUID) -> tuple[UUID, str
     span = id_range(str(run_id))
     rows: list[tuple[UUID, str]] = []
     if span is not None:
-        rows = fetch_all(_STATUS, [workspace.pk, *span], prepare=True)
-    return _only(rows, workspace, run_id)
+        values = [access.workspace.pk, *span, access.user_id]
+        rows = fetch_all(_STATUS, values, prepare=True)
+    return _only(rows, access.workspace, run_id)
 
 
 def _only(rows: Iterable[Row], workspace: Workspace, run_id: str | UUID) -> Row:
@@ -97,13 +162,13 @@ def valid_grants(workspace: Workspace) -> QuerySet[Grant]:
     return rows.filter(lasting, Q(root=None) | Q(root__finished_at=None))
 
 
-def find_past_run(workspace: Workspace, run_id: str | UUID) -> Run:
+def find_past_run(access: Access, run_id: str | UUID) -> Run:
     """Return a run as ``find_run``, with the version, agent and workspace for its history.
 
     Raises:
         RunNotFoundError: As for ``find_run``.
     """
-    found = find_run(workspace, run_id)
+    found = find_run(access, run_id)
     return Run.objects.select_related("version__agent", "workspace").get(pk=found.pk)
 
 

@@ -235,6 +235,16 @@ def _place(context: ToolContext, *, only_this_conversation: bool) -> MemoryPlace
 
 
 def _author(context: ToolContext) -> Author:
+    """Return the run as the author of a change.
+
+    Raises:
+        InvalidMemoryError: The run is private: managers of the workspace read memories.
+    """
+    if context.is_private is not None and context.is_private():
+        raise InvalidMemoryError(
+            "This conversation is private, and others read memories: nothing is remembered or "
+            "changed in it."
+        )
     read = context.labels_read() if context.labels_read is not None else frozenset()
     actor = Actor(f"agent {context.agent}", "system")
     return Author(actor, context.run_id, read_outsiders=Label.UNTRUSTED in read)

@@ -32,9 +32,20 @@ def start_conversation(
     title: str = "",
     busy_policy: BusyPolicy = BusyPolicy.QUEUE,
     origin: str = "",
+    private_to: int | None = None,
     by: Actor = NOBODY,
 ) -> Conversation:
     """Start a conversation with an agent; for ``origin`` see ``RunRequest``.
+
+    Args:
+        workspace: Workspace of the conversation.
+        agent: Name of the agent that answers.
+        title: Title in lists.
+        busy_policy: Policy for a message while a run is active.
+        origin: Set of agents to choose from.
+        private_to: User id of the person who alone reads it (``agents.querysets.readable``); this
+            stays. None: all members read it.
+        by: The author.
 
     Raises:
         ForbiddenError: The author may not start runs.
@@ -48,6 +59,7 @@ def start_conversation(
         origin=origin,
         title=title,
         busy_policy=busy_policy,
+        private_to_id=private_to,
     )
 
 

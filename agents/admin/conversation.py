@@ -51,6 +51,7 @@ class ConversationAdmin(ReadOnlyAdmin[Conversation]):
     """Threads with agents."""
 
     workspace_path = "workspace"
+    private_path = "private_to"
     work_page = "web:chat"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 

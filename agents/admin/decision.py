@@ -41,6 +41,7 @@ class DecisionAdmin(ReadOnlyAdmin[Decision]):
     """Decisions on calls, each about exactly one set of arguments."""
 
     workspace_path = "run__workspace"
+    private_path = "run__private_to"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
 
     list_display = ("what", "said", "decided_by", "via", "right", "when")

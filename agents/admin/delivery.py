@@ -17,8 +17,10 @@ from agents.admin.formatting import DELIVERY_TONES, kept_run_link
 from agents.choices import DeliveryKind, DeliveryStatus
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.models import Delivery, WebhookDelivery
+from agents.querysets import of_readable_run
 from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, link, pill, two_lines
+from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.themed import ReadOnlyAdmin, json_block
 from heartbit_site.shell.moment import moment
 
@@ -82,8 +84,11 @@ class DeliveryAdmin(DeliveryLog[Delivery]):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the deliveries with the names of their webhooks."""
-        return with_webhook_names(super().get_queryset(request))
+        """Return the deliveries with the names of their webhooks; of no private run of others."""
+        rows = with_webhook_names(super().get_queryset(request))
+        if permissions_for(request).everywhere:
+            return rows
+        return rows.filter(of_readable_run(request.user.pk))
 
     run = Column[Delivery]("run", lambda row: kept_run_link(row.workspace, row.run_id))
     asked = Column[Delivery]("target", lambda row: json_block(row.target))

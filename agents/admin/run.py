@@ -97,6 +97,7 @@ class RunAdmin(formatting.LeadsToRuns[Run], LongList[Run]):
     """Runs of every workspace."""
 
     workspace_path = "workspace"
+    private_path = "private_to"
     work_page = "web:runs"
     needs: ClassVar[dict[str, str]] = {"view": "runs:read"}
     list_display = ("what", "state", "amount", "lasted", "accepted", "started_by")

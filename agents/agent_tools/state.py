@@ -49,6 +49,10 @@ def state_set(
 
     Never passwords or keys.
     """
+    if scope != "conversation" and context.is_private is not None and context.is_private():
+        raise InvalidStateError(
+            "This conversation is private, and others read this state: use the scope conversation."
+        )
     place, by = _place(context, scope), _author(context)
     state.set_state(place, key, value, by=by, ttl_seconds=ttl_seconds, run_id=context.run_id)
     return f"Kept {key!r}."

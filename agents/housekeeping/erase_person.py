@@ -57,11 +57,22 @@ class ArchivedRuns:
             lines = zip(archive_files.read(path), gone, strict=True)
             archive_files.replace(path, (line for line, is_erased in lines if not is_erased))
 
-    def lines(self) -> Iterator[str]:
-        """Yield the lines that ``erase`` would delete."""
+    def lines(self, without: Collection[str] = ()) -> Iterator[str]:
+        """Yield the lines that ``erase`` would delete.
+
+        Args:
+            without: Ids of runs and conversations whose lines are left out.
+        """
         for path, gone in self._gone():
-            lines = zip(archive_files.read(path), gone, strict=True)
-            yield from (line for line, is_erased in lines if is_erased)
+            lines = zip(archive_files.read(path), self._heads[path], gone, strict=True)
+            yield from (
+                line for line, head, is_erased in lines if is_erased and head.id not in without
+            )
+
+    def private_to_others(self, reader: int | None) -> set[str]:
+        """Return the ids of the runs and conversations that only other persons read."""
+        heads = [one for rows in self._heads.values() for one in rows]
+        return {str(one.id) for one in heads if one.private_to not in (None, reader)}
 
     def runs_of(self, user_id: int, *, agent: str) -> set[str]:
         """Return the ids of the runs in trees that a person started.
@@ -106,13 +117,16 @@ class _Head(NamedTuple):
     sources: frozenset[str] = frozenset()
     agent: str | None = None
     user: int | None = None
+    private_to: int | None = None
 
 
 def _head(line: str) -> _Head:
     entry = json.loads(line)
     kind: str = entry["type"]
     if kind != "run":
-        return _Head(kind, entry.get("conversation", {}).get("id", entry.get("run_id")))
+        talk = entry.get("conversation", {})
+        private_to = talk.get("private_to_id")
+        return _Head(kind, talk.get("id", entry.get("run_id")), private_to=private_to)
     run = entry["run"]
     # The row has no link if the source was archived first. The journal names the direct source,
     # and the ancestors whose fork event was copied.
@@ -126,6 +140,7 @@ def _head(line: str) -> _Head:
         frozenset(sources),
         run["agent"],
         run.get("started_user_id"),
+        run.get("private_to_id"),
     )
 
 

@@ -7,19 +7,20 @@ import json
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, BinaryIO, Final
 from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agents.actions.erase_runs import reached_runs
 from agents.actions.person_places import PersonPlace, Reached, places_of, tables_of
 from agents.housekeeping import archive_files
 from agents.housekeeping.archive_runs import directory
 from agents.housekeeping.erase_person import ArchivedRuns, find_archived
-from agents.models import Run
+from agents.models import Conversation, Run, StateEntry
 from heartbit_site.base import audit
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
@@ -29,6 +30,7 @@ from heartbit_site.base.rights import require
 
 ARCHIVED: Final = "archived_runs.jsonl"
 _ROWS_AT_ONCE: Final = 100
+_OF_THE_MACHINE: Final = frozenset({"terminal", "inline", "system"})
 
 
 def export_person(workspace: Workspace, user: User, file: BinaryIO, *, by: Actor) -> int:
@@ -36,7 +38,8 @@ def export_person(workspace: Workspace, user: User, file: BinaryIO, *, by: Actor
 
     The archive has a file of JSON lines for each table of ``agents.actions.person_places``, with
     the rows that an erasure with runs would delete, and of rows that stay the columns that it would
-    empty. Archived runs are in a file of their own. Bytes are in Base64. Secrets are left out.
+    empty. Archived runs are in a file of their own. Bytes are in Base64. Secrets are left out, and
+    what is private, unless the person or a command on this machine exports it.
 
     Args:
         workspace: Data of other workspaces is left out.
@@ -52,16 +55,21 @@ def export_person(workspace: Workspace, user: User, file: BinaryIO, *, by: Actor
     with ExitStack() as stack:
         archived: set[UUID] = set()
         lines: Iterator[str] = iter(())
+        is_whole = by.via in _OF_THE_MACHINE or by.user_id == user.pk
         if directory().is_dir():
             stack.enter_context(archive_files.locked(directory()))
             archives = ArchivedRuns(directory(), workspace.slug)
             archived = find_archived(archives, workspace, user, agent="")
-            lines = archives.lines()
+            private = set() if is_whole else archives.private_to_others(by.user_id)
+            archived = {one for one in archived if str(one) not in private}
+            lines = archives.lines(without=private)
         stack.enter_context(transaction.atomic())
         packed = stack.enter_context(zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED))
         reached = _reached(workspace, user, archived)
+        if not is_whole:
+            reached = _without_private(reached, by.user_id)
         count = 0
-        for name, tables in _tables(reached).items():
+        for name, tables in _tables(reached, is_whole=is_whole).items():
             rows = (row for table, place in tables for row in _rows(table, place))
             count += _write(packed, f"{name}.jsonl", map(_line, rows))
         count += _write(packed, ARCHIVED, lines)
@@ -76,11 +84,28 @@ def _reached(workspace: Workspace, user: User, archived: set[UUID]) -> Reached:
     return Reached(workspace, user, "", frozenset(roots), frozenset(conversations), frozenset(runs))
 
 
-def _tables(reached: Reached) -> dict[str, list[tuple[QuerySet[Any], PersonPlace | None]]]:
+def _without_private(reached: Reached, reader: int | None) -> Reached:
+    """Return what is reached without the private runs and conversations of others."""
+    private = Q(private_to__isnull=False) & ~Q(private_to=reader)
+    runs = set(Run.objects.filter(private, root__in=reached.roots).values_list("pk", flat=True))
+    talks = Conversation.objects.filter(private, pk__in=reached.conversations)
+    return replace(
+        reached,
+        roots=reached.roots - runs,
+        conversations=reached.conversations - set(talks.values_list("pk", flat=True)),
+        runs=reached.runs - runs,
+    )
+
+
+def _tables(
+    reached: Reached, *, is_whole: bool
+) -> dict[str, list[tuple[QuerySet[Any], PersonPlace | None]]]:
     """Return the rows to export by the name of their file; a table has a file."""
     found: dict[str, list[tuple[QuerySet[Any], PersonPlace | None]]] = {}
     for place in places_of(reached):
         first, *others = tables_of(place, reached)
+        if first.model is StateEntry and not is_whole:
+            first = first.filter(Q(conversation=None) | Q(conversation__in=reached.conversations))
         found.setdefault(first.model._meta.db_table, []).append((first, place))
         for rows in others:
             found.setdefault(rows.model._meta.db_table, []).append((rows, None))

@@ -20,7 +20,7 @@ class Pulse:
     Attributes:
         newest_waiting: Id of the newest wait for a person, or 0.
         live: Number of runs that have not ended, without sub-agents.
-        newest_run: Id of the newest run, or None.
+        newest_run: Id of the newest run that is not private, or None.
         statuses: Number of runs that have not ended by status, sub-agents included.
     """
 
@@ -41,7 +41,7 @@ def read_pulse(workspace: Workspace | None) -> Pulse:
     ).values_list("status", "all", "roots")
     by_status = {status: (every, roots) for status, every, roots in counted}
     # Ids are ordered by time; within a workspace, the index is on the time.
-    newest = runs.order_by("-pk" if workspace is None else "-created_at")
+    newest = runs.filter(private_to=None).order_by("-pk" if workspace is None else "-created_at")
     newest_id = newest.values_list("pk", flat=True).first()
     return Pulse(
         waiting=len(waiting),

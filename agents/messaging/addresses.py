@@ -60,9 +60,18 @@ class Recipient:
 
 
 def sender_of_call(context: ToolContext) -> Sender:
-    """Return the agent whose run makes a call as a sender."""
+    """Return the agent whose run makes a call as a sender.
+
+    Raises:
+        RecipientError: The run is private: other members read messages between agents.
+    """
     runs = Run.objects.select_related("workspace", "version__agent")
     run = runs.get(pk=context.run_id, workspace_id=context.workspace_id)
+    if run.private_to_id is not None:
+        raise RecipientError(
+            "This conversation is private, and others read messages between agents: continue "
+            "without, or delegate to a sub-agent."
+        )
     agent = run.version.agent
     return Sender(run.workspace, address_of(agent), agent.origin, run=run, call_id=context.call_id)
 

@@ -8,8 +8,6 @@ import heartbit_site.base.models.secret_text
 from django.conf import settings
 from django.db import migrations, models
 
-from agents.runs.install import install
-
 
 class Migration(migrations.Migration):
 
@@ -112,5 +110,4 @@ class Migration(migrations.Migration):
             model_name='chatquestion',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pending', 'delivered', 'failed'])), name='chat_question_status_known'),
         ),
-        migrations.RunPython(install, migrations.RunPython.noop, elidable=False),
     ]

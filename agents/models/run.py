@@ -97,6 +97,17 @@ class Run(models.Model):
         related_name="+",
         db_index=False,
     )
+    private_to = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        # It keeps the number of a deleted account, so that no one else can read the row.
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        related_name="+",
+        db_index=False,
+    )
     hops = models.PositiveSmallIntegerField(default=0, db_default=0)
     approve = models.BooleanField(default=False, db_default=False)
     output = models.TextField(null=True, blank=True)  # noqa: DJ001  null: no output yet

@@ -43,7 +43,7 @@ class AgentOverview:
     """An agent with its state and its metrics.
 
     Attributes:
-        current_run: Newest live run, if the agent is busy.
+        current_run: Newest live run, if the agent is busy and the run is not private.
     """
 
     agent: Agent
@@ -70,8 +70,9 @@ def _with_runs(agents: Any) -> Any:
         workspace=OuterRef("workspace"), version__agent=OuterRef("pk")
     ).order_by("-created_at")
     found = JSONObject(id="id", status="status")
+    live = JSONObject(id="id", private_to="private_to")
     return agents.select_related("current_version").annotate(
-        live=Subquery(runs.filter(status__in=LIVE).values("id")[:1]),
+        live=Subquery(runs.filter(status__in=LIVE).values(live=live)[:1]),
         ended=Subquery(runs.filter(status__in=TERMINAL).values(found=found)[:1]),
     )
 
@@ -96,7 +97,12 @@ def _overview(agent: Any, runs: dict[str, Any], usage: dict[int, dict[str, Any]]
             default=None,
         ),
     )
-    return AgentOverview(agent, _state(agent), agent.live, metrics)
+    return AgentOverview(agent, _state(agent), _shown(agent.live), metrics)
+
+
+def _shown(live: dict[str, Any] | None) -> UUID | None:
+    """Return the id of a live run unless it is private."""
+    return UUID(live["id"]) if live is not None and live["private_to"] is None else None
 
 
 def _state(agent: Any) -> AgentState:
@@ -242,14 +248,19 @@ def _live(workspace: Workspace, names: Collection[str]) -> dict[int, dict[str, A
 
 
 def _working(agent: Agent) -> list[WorkingRunOut]:
-    held = Run.objects.filter(status=RunStatus.RUNNING, version__agent=agent, worker__isnull=False)
+    held = Run.objects.filter(
+        status=RunStatus.RUNNING, version__agent=agent, worker__isnull=False, private_to=None
+    )
     rows = held.order_by("-created_at").values_list("pk", "worker__name")[:AT_WORK]
     return [WorkingRunOut(id=str(pk), worker=worker) for pk, worker in rows]
 
 
 def _problem(agent: Agent) -> str:
     ended = Run.objects.filter(
-        workspace=agent.workspace_id, version__agent=agent, finished_at__isnull=False
+        workspace=agent.workspace_id,
+        version__agent=agent,
+        finished_at__isnull=False,
+        private_to=None,
     )
     error = ended.order_by("-created_at").values_list("error", flat=True).first()
     return str(error["message"]) if error else ""

@@ -65,14 +65,15 @@ def _traffic(key: Literal["a.id", "v.id"], workspace: int, agent: int | None) ->
     query = over_figures(_TRAFFIC.replace("{key}", key))
     rows = read_figures(query, workspace, since=now - timedelta(days=DAYS), now=now, agent=agent)
     last = {row["last_run"] for row in rows}
-    statuses = dict(Run.objects.filter(pk__in=last).values_list("pk", "status"))
+    public = Run.objects.filter(pk__in=last, private_to=None)
+    statuses = dict(public.values_list("pk", "status"))
     return {
         row["key"]: Traffic(
             runs=row["runs"],
             failures=row["failures"],
             seconds=percentile(row["lasted"], 0.5),
             cost_usd=cost_of(row),
-            # A run that was deleted since is no run to look at.
+            # A run that was deleted since, or is private, is no run to look at.
             last_run=row["last_run"] if row["last_run"] in statuses else None,
             last_status=statuses.get(row["last_run"], ""),
         )

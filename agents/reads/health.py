@@ -53,7 +53,7 @@ FROM (
                                                 %(numbers)s, '…', 'gi'), %(most)s) AS sentence
     FROM agents_run
     WHERE workspace_id = %(workspace)s AND status IN ('failed', 'quarantined')
-          AND created_at >= %(since)s AND kind <> 'extraction'
+          AND created_at >= %(since)s AND kind <> 'extraction' AND private_to_id IS NULL
     ORDER BY id DESC LIMIT %(failed)s
 ) r GROUP BY sentence ORDER BY count(*) DESC, sentence LIMIT %(errors)s
 """
@@ -61,7 +61,7 @@ FROM (
 
 @dataclass(frozen=True, slots=True)
 class ErrorGroup:
-    """Failed runs with one sentence, whose ids and numbers are left out.
+    """Failed runs with one sentence, whose ids and numbers are left out; none that is private.
 
     Attributes:
         latest: Ids of its last three runs, the last one first.

@@ -110,8 +110,8 @@ def _add_server_tools(agents: dict[str, list[str]], bound: QuerySet[ToolBinding]
 
 
 def last_calls(tool: str, workspaces: Collection[int] | None = None) -> QuerySet[ToolCall]:
-    """Return the calls of a tool in the newest runs, the newest first."""
-    calls = _recent_calls(workspaces).filter(tool=tool)
+    """Return the calls of a tool in the newest runs that are not private, the newest first."""
+    calls = _recent_calls(workspaces).filter(tool=tool, run__private_to=None)
     return calls.select_related("run__workspace").order_by("-pk")
 
 

@@ -57,7 +57,7 @@ END $$
 """
 _ANY_ORDER = "SET LOCAL check_function_bodies = off;"  # a function may call one of a later file
 _FOLDER = Path(__file__).parent / "sql"
-FINGERPRINT = "ea394983a368515a96354c914820f11b9b4580dcae17094d1645d0dd97c5da1e"
+FINGERPRINT = "274394dd1b28becb2a6c0656c4b6665acf5ec7c55006222a61a9d1b5fd2acbfb"
 
 
 def statements() -> str:

@@ -65,6 +65,7 @@ def create_webhook_deliveries(endpoint: WebhookEndpoint) -> int:
     values = {
         "endpoint": endpoint.pk,
         "workspace": endpoint.workspace_id,
+        "reader": None,  # no private run is told of
         "most": MOST_CHARACTERS,
         "types": matching(endpoint.events),
         "next": floor(),

@@ -137,7 +137,9 @@ def now() -> Position:
     return Position(xid, at)
 
 
-def read_events(workspace_id: int, place: Position, wanted: Wanted) -> EventPage:
+def read_events(
+    workspace_id: int, place: Position, wanted: Wanted, *, reader: int | None = None
+) -> EventPage:
     """Return the committed events after a place, 500 at most.
 
     They are read up to the oldest transaction that still runs: none is missed, or read twice.
@@ -146,10 +148,12 @@ def read_events(workspace_id: int, place: Position, wanted: Wanted) -> EventPage
         workspace_id: The workspace.
         place: Where the reader is.
         wanted: Which events.
+        reader: User id of the person who reads events of their private runs; None: no one.
     """
     later = floor()  # before the snapshot of the statement below
     values = {
         "workspace": workspace_id,
+        "reader": reader,
         "floor": place.at - OVERLAP if place.key else place.at,
         "xid": place.xid,
         "key": place.key,
@@ -172,11 +176,12 @@ def read_events(workspace_id: int, place: Position, wanted: Wanted) -> EventPage
 
 
 async def follow_events(
-    workspace_id: int, place: Position, wanted: Wanted
+    workspace_id: int, place: Position, wanted: Wanted, *, reader: int | None = None
 ) -> AsyncGenerator[EventPage, None]:
     """Yield pages of events as they are committed, also empty ones: one a second at least."""
     while True:
-        page = await orm.read_in_thread(partial(read_events, workspace_id, place, wanted))
+        read = partial(read_events, workspace_id, place, wanted, reader=reader)
+        page = await orm.read_in_thread(read)
         yield page
         place = page.place
         if not page.has_more:

@@ -4,13 +4,15 @@ Journal, audit and messages are never changed, and a firing or a delivery that h
 either, until it is redelivered. So the transaction that wrote a row (``xmin``) places its event:
 after the events of all transactions before one, exactly the others are left.
 
-Parameters: ``workspace``; ``floor``, before which no wanted row was written.
+Parameters: ``workspace``; ``floor``, before which no wanted row was written; ``reader``: the person
+who reads events of their private runs; null: no one.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+_READABLE: Final = "(r.private_to_id IS NULL OR r.private_to_id = %(reader)s::bigint)"
 # By ``OFFSET`` the few events of a poll look up their runs, never all runs of a workspace.
 _JOURNAL: Final = """
 SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
@@ -46,7 +48,7 @@ CROSS JOIN LATERAL (SELECT CASE e.type
         CASE e.payload ->> 'kind' WHEN 'approval' THEN 'approval.decided'
             WHEN 'question' THEN 'question.answered' WHEN 'outcome' THEN 'outcome.resolved' END
     ELSE e.type END AS type) k
-WHERE e.at >= %(floor)s AND r.kind <> 'extraction'
+WHERE e.at >= %(floor)s AND r.kind <> 'extraction' AND {readable}
   AND (e.seq = 1 OR e.seq > r.forked_seq)  -- others were copied from another run
   AND (r.parent_id IS NULL OR k.type NOT LIKE 'run.%%')
   AND e.type IN ('run.created', 'run.started', 'run.paused', 'model.delayed', 'call.waiting',
@@ -64,7 +66,7 @@ FROM agents_runevent e
 JOIN LATERAL (SELECT * FROM agents_run o WHERE o.id = e.run_id OFFSET 0) r
     ON r.workspace_id = %(workspace)s
 WHERE e.at >= %(floor)s AND e.type = 'run.created' AND r.started_by LIKE 'schedule %%'
-  AND r.parent_id IS NULL
+  AND r.parent_id IS NULL AND {readable}
 """
 # A firing is deferred for a day at most; that it started is in the journal.
 _FIRINGS: Final = """
@@ -89,6 +91,7 @@ SELECT d.xmin, coalesce(d.delivered_at, d.next_at - make_interval(
                           'kind', d.kind, 'attempts', d.attempts, 'error', d.error)
 FROM agents_delivery d LEFT JOIN agents_run r ON r.id = d.run_id
 WHERE d.workspace_id = %(workspace)s AND d.status <> 'pending' AND d.next_at >= %(floor)s
+  AND {readable}
 """
 _MESSAGES: Final = """
 SELECT m.xmin, m.created_at, 'message:' || m.id, 'message.sent', NULL,
@@ -124,7 +127,10 @@ c AS MATERIALIZED (
     SELECT c.top - ((c.top - u.xid::text::bigint) & 4294967295) AS xid,
            u.at, u.key, u.type, u.run_id, u.subject, u.data
     FROM c CROSS JOIN ({
-    " UNION ALL ".join((_JOURNAL, _FIRED, _FIRINGS, _DELIVERIES, _MESSAGES, _AUDIT))
+    " UNION ALL ".join(
+        one.replace("{readable}", _READABLE)
+        for one in (_JOURNAL, _FIRED, _FIRINGS, _DELIVERIES, _MESSAGES, _AUDIT)
+    )
 }) u
 )
 """  # noqa: S608  constants

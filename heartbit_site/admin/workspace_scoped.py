@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import django_stubs_ext
 from django.contrib.admin import FieldListFilter, RelatedFieldListFilter
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import Model, Q
 
 from heartbit_site.admin.permissions import INSTALLATION, permissions_for
 from heartbit_site.base.models import Workspace
@@ -89,10 +89,13 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     Attributes:
         workspace_path: The field that leads to the workspace, e.g. ``run__workspace``; ``pk`` on
             workspaces themselves; None for rows of the installation, which only superusers see.
+        private_path: The field that leads to the person who alone reads a row, e.g.
+            ``run__private_to``; None: no row is private. Superusers see all.
         needs: The scope of each operation: view, add, change, delete, and the class's own actions.
     """
 
     workspace_path: ClassVar[str | None] = None
+    private_path: ClassVar[str | None] = None
     needs: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, model: type[Model], admin_site: AdminSite) -> None:
@@ -112,7 +115,11 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
         self, request: HttpRequest, rows: QuerySet[Any], what: str = "view"
     ) -> QuerySet[Any]:
         """Return the rows on which the user may perform an action."""
-        return permissions_for(request).rows(rows, self.workspace_path, self.scope_of(what))
+        found = permissions_for(request)
+        if self.private_path is not None and not found.everywhere:
+            mine = Q(**{self.private_path: request.user.pk})
+            rows = rows.filter(Q(**{self.private_path: None}) | mine)
+        return found.rows(rows, self.workspace_path, self.scope_of(what))
 
     def may(self, request: HttpRequest, what: str, row: object = None) -> bool:
         """Return True if the user may perform an action on a row, or on any row at all.

@@ -119,6 +119,8 @@ class ToolContext:
             Blocking; raises ``HeartbitError`` if there is none. None: there are no skills here.
         emit: Shows a sentence on what the call has done so far to people who watch the run; it is
             not kept. From any thread; never blocks or fails.
+        is_private: Returns True if one person alone reads the run: its tools keep no text where
+            others read it. Blocking. None: everything may be kept.
         knowledge_bases: Names of the knowledge bases that the agent's tool is given; none: all of
             the workspace.
         labels_read: Returns the labels of what the run tree has read so far, for tools that store
@@ -141,6 +143,7 @@ class ToolContext:
     reply: QuestionReply | None = None
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
     labels_read: Callable[[], frozenset[Label]] | None = None
+    is_private: Callable[[], bool] | None = None
     emit: Callable[[str], None] = _show_to_no_one
     knowledge_bases: tuple[str, ...] = ()
 

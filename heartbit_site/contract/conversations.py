@@ -32,6 +32,7 @@ class ConversationOut(View):
     agent: str
     title: str
     busy_policy: BusyPolicy
+    private: bool = Field(description="True if its owner alone reads it and its runs.")
     created_at: Time
 
 
@@ -157,9 +158,14 @@ class ConversationIn(Body):
     busy_policy: BusyPolicy = Field(
         "queue", description="Handling of a message while the last one is still running."
     )
+    private: bool = Field(
+        default=False,
+        description="True if only the caller reads it and its runs; who may decide a call of it "
+        "sees that call.",
+    )
 
 
-@changes("agent")
+@changes("agent", "private")
 class ConversationChangeIn(ConversationIn):
     """Settings to change; a setting that is left out stays."""
 

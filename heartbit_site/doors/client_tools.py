@@ -13,6 +13,7 @@ from pydantic import Field
 from agents.actions.client_calls import open_client_calls
 from agents.definitions.setting_types import Schema
 from agents.models import Run, ToolCall
+from agents.querysets import readable
 from agents.reads.agents import find_agent
 from heartbit_site.base.access import Access
 from heartbit_site.doors.requests import RequestError, RequestPart
@@ -92,7 +93,8 @@ def returned(access: Access, results: Mapping[str, str]) -> tuple[Run, dict[str,
             raise RequestError(f"There is no call {name[:80]!r} to return a result of.")
         runs.add(UUID(match[1]))
         found[f"{match[2]}.{match[3]}"] = result
-    rows = Run.objects.filter(workspace=access.workspace, pk__in=runs, parent__isnull=True)
+    own = Run.objects.filter(readable(access), workspace=access.workspace)
+    rows = own.filter(pk__in=runs, parent__isnull=True)
     run = rows.first()
     if run is None or len(runs) > 1:
         raise RequestError("The results are not those of calls of one run.")

@@ -85,12 +85,12 @@ class State:
     def _place(self) -> StatePlace:
         from agents.actions.state import StatePlace  # noqa: PLC0415  needs Django set up
         from heartbit_site.operations.messages_of_conversations import (  # noqa: PLC0415
-            find_conversation,
+            find_any_conversation,
         )
         from heartbit_site.workspaces import find_workspace  # noqa: PLC0415
 
         workspace, thread = find_workspace(self._workspace), self._conversation
-        found = None if thread is None else find_conversation(workspace, str(thread)).pk
+        found = None if thread is None else find_any_conversation(workspace, str(thread)).pk
         return StatePlace(workspace, self._agent, found)
 
 

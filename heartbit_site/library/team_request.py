@@ -20,7 +20,7 @@ from agents.errors import AgentsChangedError
 from agents.models import Agent, BlackboardEntry
 from agents.models import Conversation as Thread
 from agents.output.payload import TaskPayload
-from agents.querysets import find_run
+from agents.querysets import find_any_run
 from agents.runtime.execution.installed_executors import installed_executors
 from heartbit_site.base import variables
 from heartbit_site.base.access import NoWorkspaceError
@@ -117,7 +117,7 @@ def find_unfinished(workspace: str, team: Team, run_id: UUID | str) -> UUID:
         ProgramToolsError: The program's definition of a tool has changed since the run began.
     """
     _register(team)
-    resumption = resume_run(find_run(_workspace(workspace), run_id))
+    resumption = resume_run(find_any_run(_workspace(workspace), run_id))
     if not resumption.takes_over:
         executor = f"process {resumption.executor}" if resumption.executor else "the fleet"
         raise ConfigurationError(

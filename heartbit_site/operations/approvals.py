@@ -27,7 +27,15 @@ from agents.choices import CallResolution
 from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.rollback_run import in_time
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of, calls_waiting, find_run, shown_tool
+from agents.querysets import (
+    approval_of,
+    asked_of,
+    calls_waiting,
+    find_asking_run,
+    find_run,
+    readable,
+    shown_tool,
+)
 from agents.reads.agents import definition_of
 from agents.reads.tools import in_tool_order
 from agents.runtime.toolset.offer import offered_tools
@@ -35,14 +43,13 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
 from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import Workspace
 from heartbit_site.base.os_user import os_username
 from heartbit_site.base.preview import preview
 from heartbit_site.base.toolspec import ToolSpec
 from heartbit_site.contract import approvals as contract
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
 from heartbit_site.contract.operation import PendingAnswer
-from heartbit_site.operations.calls import find_call
+from heartbit_site.operations.calls import find_asked_call
 from heartbit_site.operations.paging import list_page, page
 from tools.definitions.catalogue import catalogue
 
@@ -58,7 +65,7 @@ def list_approvals(
     access: Access, *, run: contract.OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> contract.ApprovalsOut:
     """Return the tool calls that wait for a person, the oldest first."""
-    rows = calls_waiting(access.workspace).filter(of_run(access.workspace, run))
+    rows = calls_waiting(access.workspace).filter(of_run(access, run))
     calls, following = page(rows, "pk", cursor, limit)
     runs = {call.run_id for call in calls}
     waits = Wait.objects.filter(run__in=runs, resolved_at__isnull=True)
@@ -80,7 +87,7 @@ def list_uncertain_calls(
     access: Access, *, run: contract.OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> contract.UncertainCallsOut:
     """Return the uncertain tool calls, the oldest first."""
-    rows = asked_about(access.workspace).filter(of_run(access.workspace, run))
+    rows = asked_about(access.workspace).filter(of_run(access, run))
     known = catalogue(access.workspace.pk)
     return list_page(
         contract.UncertainCallsOut,
@@ -96,7 +103,7 @@ def list_decisions(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> contract.DecisionsOut:
     """Return the decisions about calls of a run and its sub-agents, the newest first."""
-    rows = Decision.objects.filter(of_run(access.workspace, run_id))
+    rows = Decision.objects.filter(of_run(access, run_id, asked=False))
     return list_page(contract.DecisionsOut, rows, "-pk", cursor, limit)
 
 
@@ -109,7 +116,7 @@ def get_question(
     question: contract.Question = None,
 ) -> contract.QuestionStateOut:
     """Return whether a call still waits for a person, or who decided it and how."""
-    call = find_call(access.workspace, run_id, call_id)
+    call = find_asked_call(access, run_id, call_id)
     state = load_question_state(call, digest=digest or "", question=question or "")
     return contract.QuestionStateOut.of(state, run_id=call.run_id, call_id=call.call_id)
 
@@ -118,7 +125,7 @@ def decide(
     access: Access, run_id: Word, call_id: Word, body: contract.DecisionIn
 ) -> contract.DecidedOut:
     """Approve, edit, answer or deny a call; 409 if it is already decided."""
-    call = find_call(access.workspace, run_id, call_id)
+    call = find_asked_call(access, run_id, call_id)
     by = decider(access)
     verdict = VERDICTS[body.verdict]
     always = body.always
@@ -141,7 +148,7 @@ def resolve_call(
     access: Access, run_id: Word, call_id: Word, body: contract.OutcomeIn
 ) -> contract.ResolvedOut:
     """Resolve an uncertain call; 409 if it is already resolved."""
-    call = find_call(access.workspace, run_id, call_id)
+    call = find_asked_call(access, run_id, call_id)
     by = decider(access)
     outcome = RESOLUTIONS[body.outcome]
     resolve(call, outcome, by=by, result=body.result)
@@ -158,7 +165,7 @@ def dry_run(
     arguments = None if body.arguments is None else json.dumps(body.arguments)
 
     def attempt() -> DryRunOut:
-        call = find_call(access.workspace, run_id, call_id)
+        call = find_asked_call(access, run_id, call_id)
         return dry_run_call(call, digest=body.digest, by=decider(access), arguments=arguments)
 
     return PendingAnswer(lambda: in_time(attempt))
@@ -242,16 +249,22 @@ def _asked(call: ToolCall, since: datetime | None) -> dict[str, Any]:
     }
 
 
-def of_run(workspace: Workspace, run_id: str | None) -> Q:
+def of_run(access: Access, run_id: str | None, *, asked: bool = True) -> Q:
     """Return the condition for rows of a run or its sub-agents; without a run: for all rows.
+
+    Args:
+        access: The caller.
+        run_id: The run; None: all that the caller may read.
+        asked: True for what waits for people: who may decide sees it of private runs, too.
 
     Raises:
         RunNotFoundError: There is no such run.
     """
+    seen = asked_of(access) if asked else readable(access, "run__")
     if run_id is None:
-        return Q()
-    run = find_run(workspace, run_id)
-    return Q(run=run) | Q(run__root=run)
+        return seen
+    run = find_asking_run(access, run_id) if asked else find_run(access, run_id)
+    return seen & (Q(run=run) | Q(run__root=run))
 
 
 def decider(access: Access) -> Actor:

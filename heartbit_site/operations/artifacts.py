@@ -41,7 +41,7 @@ def list_artifacts(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> ArtifactsOut:
     """Return artifacts of a run and its ended sub-agents; the oldest run's first."""
-    below = produced_below(find_run(access.workspace, run_id))
+    below = produced_below(find_run(access, run_id))
     found, following = page_of({one.place: one for one in below}, str, cursor, limit)
     return ArtifactsOut(
         artifacts=[ArtifactRowOut.of(one, file=file_name(one.artifact)) for one in found],
@@ -55,7 +55,7 @@ PathInFolder = Annotated[Word, Field(description="Path of the file in the folder
 
 def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> Download:
     """Return one artifact of the run itself as a file; 409 for parts of an unfinished answer."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     if is_hidden_artifact(artifact) and texts_of_run(access, run) is not None:
         raise ArtifactNotFoundError("The artifact lists memories that you may not see.")
     found, stored = find_artifact(run, artifact), stored_content(run, artifact)
@@ -64,14 +64,14 @@ def fetch_artifact(access: Access, run_id: Word, artifact: Named) -> Download:
 
 def fetch_work_file(access: Access, run_id: Word, *, path: PathInFolder) -> Download:
     """Return the current file of the folder of the run's tree."""
-    return Download(path.rpartition("/")[2], work_file(find_run(access.workspace, run_id), path))
+    return Download(path.rpartition("/")[2], work_file(find_run(access, run_id), path))
 
 
 def list_work_files(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WorkFilesOut:
     """Return the current files of the folder of a run's tree, by path."""
-    rows = work_files(find_run(access.workspace, run_id))
+    rows = work_files(find_run(access, run_id))
     found, following = page_of({row.path: row for row in rows}, str, cursor, limit)
     return WorkFilesOut(files=[WorkFileOut.of(row) for row in found], next_cursor=following)
 
@@ -90,13 +90,13 @@ def list_blackboard(
 
     Long values are cut: `GET /runs/{run_id}/blackboard/entry` returns the whole value.
     """
-    shared = blackboard(find_run(access.workspace, run_id).root_id)
+    shared = blackboard(find_run(access, run_id).root_id)
     return list_page(BlackboardOut, shared, "key", cursor, limit, _row)
 
 
 def show_blackboard_entry(access: Access, run_id: Word, *, key: Key) -> BlackboardEntryOut:
     """Return one entry with its whole value."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     missing = BlackboardEntryNotFoundError(
         f"The tree of run {run.pk} has no blackboard entry {key!r}.",
         remedy=Remedy("blackboard.list_blackboard", "lists the keys", {"run_id": str(run.pk)}),

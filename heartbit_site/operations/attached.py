@@ -138,7 +138,7 @@ def _content(access: Access, image: str, name: str) -> bytes:
         return from_base64(image, name)
     run_id, _, artifact = image.removeprefix(ADDRESS).partition("/")
     try:
-        content = stored_content(find_run(access.workspace, run_id), artifact)
+        content = stored_content(find_run(access, run_id), artifact)
     except NotFoundError as error:
         raise PictureError(f"{name} is an artifact of no run here: {error}") from None
     if content is None:

@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 
 from agents.journal.memory_texts import MemoryTexts
 from agents.journal.waits import decision
-from agents.models import Decision, ToolCall
-from agents.querysets import find_run, shown_tool
+from agents.models import Decision, Run, ToolCall
+from agents.querysets import find_asking_run, find_run, shown_tool
 from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
-from heartbit_site.base.models import Workspace
 from heartbit_site.base.preview import preview
 from heartbit_site.contract.calls import CallDecisionOut, CallOut, CallsOut, CallSummaryOut
 from heartbit_site.contract.model import USUAL, Cursor, Limit, Word
@@ -34,7 +33,7 @@ def list_calls(
     access: Access, run_id: Word, *, cursor: Cursor = None, limit: Limit = USUAL
 ) -> CallsOut:
     """Return the calls of a run, the oldest first; those of a root run include its sub-agents'."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     rows: QuerySet[Any] = (
         ToolCall.objects.filter(run__root_id=run.pk)
         if run.parent_id is None
@@ -50,7 +49,7 @@ def list_calls(
 
 def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:
     """Return a call with its whole arguments and result."""
-    call = find_call(access.workspace, run_id, call_id)
+    call = find_call(access, run_id, call_id)
     decided = _decisions([call])[call.run_id, call.call_id]
     texts = texts_of_run(access, call.run)
     given, result, decided = _shown(call, call.arguments, call.result, decided, texts)
@@ -59,14 +58,27 @@ def show_call(access: Access, run_id: Word, call_id: Word) -> CallOut:
     )
 
 
-def find_call(workspace: Workspace, run_id: str, call_id: str) -> ToolCall:
-    """Return a call of a run of the workspace.
+def find_call(access: Access, run_id: str, call_id: str) -> ToolCall:
+    """Return a call of a run that the caller may read.
+
+    Raises:
+        RunNotFoundError: The caller may read no such run.
+        CallNotFoundError: The run has no such call.
+    """
+    return _find_call(find_run(access, run_id), call_id)
+
+
+def find_asked_call(access: Access, run_id: str, call_id: str) -> ToolCall:
+    """Return a call for a caller who may decide it: of a private run one that has waited.
 
     Raises:
         RunNotFoundError: There is no such run.
         CallNotFoundError: The run has no such call.
     """
-    run = find_run(workspace, run_id)
+    return _find_call(find_asking_run(access, run_id, call_id), call_id)
+
+
+def _find_call(run: Run, call_id: str) -> ToolCall:
     calls = ToolCall.objects.select_related("run__workspace", "run__version__agent")
     missing = CallNotFoundError(
         f"Run {run.pk} has no tool call {call_id[:24]}.",

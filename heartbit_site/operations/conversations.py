@@ -13,6 +13,7 @@ from agents.actions.admit import admit
 from agents.actions.run_request import RunRequest, start_conversation
 from agents.choices import BusyPolicy
 from agents.models import Conversation, Run
+from agents.querysets import readable
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of, record, starter_of
 from heartbit_site.base.errors import ConflictError
@@ -48,13 +49,23 @@ class ConversationLiveError(ConflictError):
     """A run of the conversation is active."""
 
 
+class OwnerlessConversationError(ConflictError):
+    """A private conversation would have no owner: the caller is no person."""
+
+
 def create_conversation(access: Access, body: ConversationIn) -> ConversationOut:
     """Create a conversation: the run that answers a message has the earlier ones as context."""
+    if body.private and access.user_id is None:
+        raise OwnerlessConversationError(
+            f"A private conversation belongs to a person, which {access.name} is not: use the key "
+            "of a member."
+        )
     row = start_conversation(
         access.workspace,
         agent=body.agent,
         title=body.title,
         busy_policy=BusyPolicy(body.busy_policy),
+        private_to=access.user_id if body.private else None,
         by=starter_of(access),
     )
     return ConversationOut.of(row)
@@ -65,7 +76,7 @@ def list_conversations(
 ) -> ConversationPageOut:
     """Return the workspace's conversations, the most recently used first."""
     # Those that came with a configuration file are its command's: their agents are not people's.
-    rows = Conversation.objects.filter(workspace=access.workspace, origin="")
+    rows = Conversation.objects.filter(readable(access), workspace=access.workspace, origin="")
     if agent:
         rows = rows.filter(agent=agent)
 
@@ -79,8 +90,8 @@ def show_conversation(
     access: Access, conversation_id: Word, *, limit: FewMessages = 30, before: Before = None
 ) -> ThreadOut:
     """Return a conversation with its last messages and their answers, the oldest first."""
-    found = find_conversation(access.workspace, conversation_id)
-    first = find_message(found, before) if before is not None else None
+    found = find_conversation(access, conversation_id)
+    first = find_message(access, found, before) if before is not None else None
     row = with_activity(Conversation.objects.filter(pk=found.pk)).get()
     messages, earlier = messages_of(row, access, before=first, limit=limit)
     heading = heading_of(row.title, row.first_task)
@@ -91,7 +102,7 @@ def change_conversation(
     access: Access, conversation_id: Word, body: ConversationChangeIn
 ) -> ConversationOut:
     """Change the title, or the policy for a message while a run is active."""
-    found = find_conversation(access.workspace, conversation_id)
+    found = find_conversation(access, conversation_id)
     columns = {"title": body.title, "busy_policy": body.busy_policy}
     changes = {name: value for name, value in columns.items() if value is not None}
     for name, value in changes.items():
@@ -103,14 +114,15 @@ def change_conversation(
 @transaction.atomic
 def delete_conversation(access: Access, conversation_id: Word) -> None:
     """Delete a conversation; its runs and their cost are kept. 409 while one of them is active."""
-    found = find_conversation(access.workspace, conversation_id, lock=True)
+    found = find_conversation(access, conversation_id, lock=True)
     live = Run.objects.filter(conversation=found, finished_at__isnull=True)
     run_id = live.order_by("created_at").values_list("pk", flat=True).first()
     if run_id is not None:
         raise ConversationLiveError(
             f"Run {run_id} of the conversation is active: wait for its end, or cancel it."
         )
-    label = found.title or f"with {found.agent}"
+    is_named = found.title and not found.private
+    label = found.title if is_named else f"with {found.agent}"
     found.delete()
     record(
         actor_of(access),
@@ -128,7 +140,7 @@ def post_message(
     given = attachments(access, body.images, body.documents)
     if given is None:
         return _posted(access, conversation_id, body, idempotency_key, (body.text, ()))
-    find_conversation(access.workspace, conversation_id)
+    find_conversation(access, conversation_id)
     return after_reading(
         partial(given.read_beside, body.text),
         lambda read: _posted(access, conversation_id, body, idempotency_key, read),
@@ -148,7 +160,7 @@ def _posted(
         access.workspace,
         text,
         pictures=pictures,
-        conversation=find_conversation(access.workspace, conversation_id, lock=True),
+        conversation=find_conversation(access, conversation_id, lock=True),
         busy_policy=None if policy is None else BusyPolicy(policy),
         model=body.model,
         approve=body.require_approval,

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce, Left
 from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, ToolFinished
 from agents.journal.memory_texts import TreeTexts
 from agents.models import Conversation, Run, RunEvent, ToolCall
-from agents.querysets import find_run, waits_for_people
+from agents.querysets import find_run, readable, waits_for_people
 from agents.reads.hidden_memories import texts_hidden_from
 from agents.reads.pictures import pictures_given
 from heartbit_site.base.access import Access
@@ -49,26 +49,43 @@ class MessageNotFoundError(NotFoundError):
     """The run is not a message of the conversation."""
 
 
-def find_conversation(
-    workspace: Workspace, conversation_id: str, *, lock: bool = False
-) -> Conversation:
-    """Return the workspace's conversation with that id.
+def find_conversation(access: Access, conversation_id: str, *, lock: bool = False) -> Conversation:
+    """Return the conversation with that id for a caller.
 
     Args:
-        workspace: Where.
+        access: The caller.
         conversation_id: Its whole id.
         lock: Keep it from being deleted until the caller's transaction ends.
 
     Raises:
-        ConversationNotFoundError: There is none.
+        ConversationNotFoundError: The caller may read none with that id.
     """
+    rows = Conversation.objects.filter(readable(access))
+    return _find_conversation(rows, access.workspace, conversation_id, lock=lock)
+
+
+def find_any_conversation(workspace: Workspace, conversation_id: str) -> Conversation:
+    """Return a conversation as ``find_conversation`` does, also a private one.
+
+    For programs that own the database.
+
+    Raises:
+        ConversationNotFoundError: There is none with that id.
+    """
+    rows = Conversation.objects.all()
+    return _find_conversation(rows, workspace, conversation_id, lock=False)
+
+
+def _find_conversation(
+    conversations: QuerySet[Conversation], workspace: Workspace, conversation_id: str, *, lock: bool
+) -> Conversation:
     found = None
     try:
         wanted = UUID(conversation_id)
     except ValueError:
         pass
     else:
-        rows = Conversation.objects.filter(workspace=workspace, pk=wanted)
+        rows = conversations.filter(workspace=workspace, pk=wanted)
         found = (rows.select_for_update(no_key=True) if lock else rows).first()
     if found is None:
         raise ConversationNotFoundError(
@@ -79,14 +96,14 @@ def find_conversation(
     return found
 
 
-def find_message(conversation: Conversation, run_id: str) -> UUID:
+def find_message(access: Access, conversation: Conversation, run_id: str) -> UUID:
     """Return the id of a message: of the run that answers it.
 
     Raises:
         RunNotFoundError: The workspace has no such run.
         MessageNotFoundError: The run is not a message of the conversation.
     """
-    run = find_run(conversation.workspace, run_id)
+    run = find_run(access, run_id)
     if run.conversation_id != conversation.pk:
         raise MessageNotFoundError(f"Run {run.pk} is not a message of this conversation.")
     return run.pk

@@ -77,14 +77,14 @@ def list_runs(
 
 def show_run(access: Access, run_id: Word) -> RunViewOut:
     """Return a run with its sub-agents and its result, by its id or the beginning of it."""
-    return seen(find_run(access.workspace, run_id))
+    return seen(find_run(access, run_id))
 
 
 def wait_for_result(
     access: Access, run_id: Word, *, wait: Wait = 0
 ) -> RunResultOut | Answered[RunResultOut] | PendingAnswer[RunResultOut]:
     """Return the result of a run; 202 without a result until the run has ended."""
-    pk, status = find_run_status(access.workspace, run_id)
+    pk, status = find_run_status(access, run_id)
     if status in TERMINAL:
         return _result_of(pk)
     if wait:

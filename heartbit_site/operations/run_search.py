@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce, Now
 from agents.choices import Placement
 from agents.models import Run
 from agents.models.run import WORDS
-from agents.querysets import id_range
+from agents.querysets import id_range, readable
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import UsageEntry
 from heartbit_site.operations.paging import number, page
@@ -48,7 +48,7 @@ class RunFilter:
 
 def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     """Return the workspace's runs that match, in no order."""
-    rows = Run.objects.filter(workspace=access.workspace)
+    rows = Run.objects.filter(readable(access), workspace=access.workspace)
     if wanted.mine:
         rows = rows.filter(_started_by(access))
     if wanted.held:

@@ -65,7 +65,7 @@ def _started(
 
 
 def _detail(access: Access, run_id: UUID) -> RunDetailOut:
-    return detail(find_run(access.workspace, run_id))
+    return detail(find_run(access, run_id))
 
 
 def accept(
@@ -94,7 +94,7 @@ def accept(
         agent=body.agent or ORCHESTRATOR,
         origin=origin,
         payload=parse(body.payload) if body.payload is not None else None,
-        conversation=None if thread is None else find_conversation(workspace, thread),
+        conversation=None if thread is None else find_conversation(access, thread),
         model=body.model,
         priority=body.priority,
         approve=body.require_approval,
@@ -110,21 +110,21 @@ def accept(
 
 def cancel_run(access: Access, run_id: Word) -> RunStateOut:
     """Cancel a run: at once without a worker, else within a second; an ended run is unchanged."""
-    run, by = find_run(access.workspace, run_id), actor_of(access)
+    run, by = find_run(access, run_id), actor_of(access)
     actions.cancel_run(access.workspace, run.pk, reason=f"cancelled by {by.name}", by=by)
     return _state(run)
 
 
 def steer_run(access: Access, run_id: Word, body: SteerIn) -> RunStateOut:
     """Send a text to a run, for its next model call."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     actions.steer_run(run, body.text, by=starter_of(access))
     return RunStateOut.of(run)
 
 
 def retry_run(access: Access, run_id: Word) -> RunStateOut:
     """Start a new run with the same task and version; a quarantined run is discarded."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     # Whoever asks at a terminal can resume a local run there.
     is_local = run.home == Placement.LOCAL and access.via == "terminal"
     home = Placement.LOCAL if is_local else Placement.FLEET
@@ -134,21 +134,21 @@ def retry_run(access: Access, run_id: Word) -> RunStateOut:
 
 def unquarantine_run(access: Access, run_id: Word) -> RunStateOut:
     """Resume a quarantined run in its own process; 409 if it is not quarantined."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     actions.unquarantine_run(run, by=actor_of(access))
     return _state(run)
 
 
 def discard_run(access: Access, run_id: Word) -> RunStateOut:
     """Cancel a quarantined run; 409 if it is not quarantined."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     actions.discard_run(run, by=actor_of(access))
     return _state(run)
 
 
 def release_run(access: Access, run_id: Word) -> RunStateOut:
     """Release a run, with its whole tree, that is held since a restore; 409 if it is not."""
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     actions.release_run(run, by=actor_of(access))
     run.refresh_from_db(fields=["home"])
     return _state(run)

@@ -82,7 +82,7 @@ def _place(access: Access, agent: str, conversation: str) -> StatePlace:
 
 def _conversation(access: Access, conversation: str) -> UUID | None:
     """Return the id of a conversation of the workspace; None: none is named."""
-    return find_conversation(access.workspace, conversation).pk if conversation else None
+    return find_conversation(access, conversation).pk if conversation else None
 
 
 def _row(entry: StateEntry) -> contract.StateRowOut:

@@ -31,7 +31,7 @@ def list_turns(
 
     Long texts are cut: `GET /runs/{run_id}/turns/{number}` returns the whole turn.
     """
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     answered = {turn.number: turn for turn in turn_views.list_turns(run, access)}
     found, following = paging.page_of(answered, paging.number, cursor, limit)
     return TurnsOut(run_id=str(run.pk), turns=found, next_cursor=following)
@@ -39,7 +39,7 @@ def list_turns(
 
 def show_turn(access: Access, run_id: Word, number: Number) -> TurnOut:
     """Return one turn: the model's request, its answer, and the results of its calls."""
-    return turn_views.describe_turn(find_past_run(access.workspace, run_id), number, access)
+    return turn_views.describe_turn(find_past_run(access, run_id), number, access)
 
 
 @transaction.atomic
@@ -53,7 +53,7 @@ def fork_run(
     """
     key = idempotency_key or None
     made = fork(access, run_id, body, key)
-    run = detail(find_run(access.workspace, made.run_id))
+    run = detail(find_run(access, made.run_id))
     return run if made.is_new else Answered(200, run)
 
 
@@ -79,7 +79,7 @@ def fork(
     if body.arguments is not None:
         edits["arguments"] = json.dumps(body.arguments)
     return forking.fork_run(
-        find_past_run(access.workspace, run_id),
+        find_past_run(access, run_id),
         body.turn,
         edits=forking.Edits(**edits),
         by=starter_of(access),

@@ -8,7 +8,7 @@ from uuid import UUID
 from agents.actions import waits as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
-from agents.querysets import find_run, waits_for_answers
+from agents.querysets import find_asking_run, waits_for_answers
 from agents.reads.questions import WaitQuestion, questions_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
@@ -28,7 +28,7 @@ def list_waits(
     access: Access, *, run: OfRun = None, cursor: Cursor = None, limit: Limit = USUAL
 ) -> WaitsOut:
     """Return the waits for a person's answer, except tool calls to approve or resolve."""
-    rows = waits_for_answers(access.workspace).filter(of_run(access.workspace, run))
+    rows = waits_for_answers(access.workspace).filter(of_run(access, run))
     found, following = page(rows, "pk", cursor, limit)
     calls = _calls(found)
     asked = questions_of(found)
@@ -38,7 +38,7 @@ def list_waits(
 
 def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
     """Answer a wait; 409 if it no longer waits."""
-    run = find_run(access.workspace, run_id)
+    run = find_asking_run(access, run_id)
     rows = Wait.objects.filter(run=run, kind__in=waits.answered_by(waits.ANSWER))
     missing = WaitNotFoundError(
         f"Run {run.pk} has no wait {key[:80]!r} to answer.",

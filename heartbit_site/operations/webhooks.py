@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from pydantic import Field
 
 from agents.actions.redeliver import ping_webhook as ping
@@ -16,7 +17,7 @@ from agents.actions.webhooks import save_webhook
 from agents.delivery.targets import describe_target, with_webhook_names
 from agents.errors import DeliveryNotFoundError, RunNotFoundError, WebhookNotFoundError
 from agents.models import Delivery, WebhookDelivery, WebhookEndpoint
-from agents.querysets import id_range
+from agents.querysets import id_range, of_readable_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import Remedy
@@ -50,7 +51,7 @@ def list_deliveries(
     status: Status | None = None,
 ) -> ResultDeliveriesOut:
     """Return deliveries of results, newest first; those of archived runs are kept for 30 days."""
-    rows = with_webhook_names(Delivery.objects.filter(workspace=access.workspace))
+    rows = with_webhook_names(_deliveries(access))
     if run is not None:
         rows = rows.filter(run_id__range=_span(run))
     if status is not None:
@@ -64,15 +65,17 @@ def redeliver_result(access: Access, delivery: Word) -> ResultDeliveryOut:
     A mail that only some addresses received is sent to the others; one that all received is sent to
     all.
     """
-    rows = with_webhook_names(
-        Delivery.objects.filter(workspace=access.workspace, pk=row_id(delivery))
-    )
+    rows = with_webhook_names(_deliveries(access).filter(pk=row_id(delivery)))
     missing = DeliveryNotFoundError(
         "The workspace has no such delivery.", remedy=Remedy("deliveries.list_deliveries")
     )
     row = find_row(rows.select_related("workspace"), missing)
     deliver_again(row, by=actor_of(access))
     return _view(row)
+
+
+def _deliveries(access: Access) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(of_readable_run(access.user_id), workspace=access.workspace)
 
 
 def _view(row: Any) -> ResultDeliveryOut:

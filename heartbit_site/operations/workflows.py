@@ -123,7 +123,7 @@ def move_runs(access: Access, workflow: Name, body: MoveIn) -> MovesOut:
     agent = _find(access.workspace, workflow).agent
     version = find_version(agent, body.version) if body.version else agent.current_version
     assert version is not None  # noqa: S101  found as published
-    named = [find_run(access.workspace, run_id).pk for run_id in body.run_ids]
+    named = [find_run(access, run_id).pk for run_id in body.run_ids]
     run_ids = named or moving.find_movable(agent, version)
     moves = moving.move_runs(run_ids, version, by=starter_of(access), dry_run=body.dry_run)
     runs = [

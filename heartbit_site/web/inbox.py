@@ -35,7 +35,7 @@ from heartbit_site.contract.approvals import ApprovalOut, DecisionIn, UncertainC
 from heartbit_site.contract.model import MOST_ROWS
 from heartbit_site.contract.waits import WaitOut
 from heartbit_site.operations import approvals
-from heartbit_site.operations.calls import find_call
+from heartbit_site.operations.calls import find_asked_call
 from heartbit_site.operations.waits import list_waits
 from heartbit_site.web.page import page, show
 
@@ -189,7 +189,7 @@ def _chosen(access: Access, choice: str, row: InboxRow | None) -> _Chosen:
         return _Chosen(choice, row.title, row)
     run_id, call_id, digest = _parts(choice)
     try:
-        call = find_call(access.workspace, run_id, call_id)
+        call = find_asked_call(access, run_id, call_id)
     except NotFoundError:
         return _Chosen(choice, "A call that is gone", None)
     if call.digest != digest:

@@ -27,7 +27,7 @@ def conversation(
     request: HttpRequest, access: Access, agent: str, conversation: UUID
 ) -> HttpResponse:
     """Show one conversation."""
-    found = find_conversation(access.workspace, str(conversation))
+    found = find_conversation(access, str(conversation))
     if found.agent != agent:
         raise Http404(f"The conversation {conversation} is with {found.agent}.")
     if found.origin == DRAFT:

@@ -16,7 +16,7 @@ from heartbit_site.web.page import page
 @page("runs:read")
 def picture(request: HttpRequest, access: Access, run: UUID, name: str) -> HttpResponse:
     """Send a stored PNG or JPEG; 404 for any other artifact."""
-    content = stored_content(find_run(access.workspace, run), name)
+    content = stored_content(find_run(access, run), name)
     kind = kind_of(content or b"").lower()
     if kind not in ("png", "jpeg"):
         raise Http404("The run has no such picture.")

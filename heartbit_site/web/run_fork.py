@@ -149,7 +149,7 @@ class ForkForm(forms.Form):
 @page("runs:write")
 def fork(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Show the changes that a fork can make, or make it; with ``?part`` only the form."""
-    found = find_run(access.workspace, run)
+    found = find_run(access, run)
     given = request.GET.get("turn", "")
     try:
         form = _form(request, access, found, int(given) if given.isdecimal() else None)

@@ -61,7 +61,7 @@ class NodeCall:
 @page("runs:read")
 def node(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Draw the node that ``?name`` names."""
-    found, name = find_run(access.workspace, run), request.GET.get("name", "")
+    found, name = find_run(access, run), request.GET.get("name", "")
     journal = history_for(load_history(found), texts_of_run(access, found)).journal
     view = WorkflowView(found.pk, found.parent_id, found.agent, found.task)
     for recorded in journal:

@@ -56,7 +56,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         with contextlib.suppress(ConflictError):  # another person was faster: the page shows it
             runs.release_run(access, str(run))
         return redirect("web:run", access.workspace.slug, run)
-    found = find_run(access.workspace, run)
+    found = find_run(access, run)
     known, hidden = split_known(access, found)
     learned = found.learned_memories.filter(item__in=visible_memories(access))
     beside = inspected(request, access, found)
@@ -98,7 +98,7 @@ def inspector(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         except ConflictError as error:
             return problem_part(request, error)
         return redirect("web:run", access.workspace.slug, run)
-    found = find_run(access.workspace, run)
+    found = find_run(access, run)
     return render(request, "web/run/inspector.html", inspected(request, access, found))
 
 
@@ -136,7 +136,7 @@ def turn(request: HttpRequest, access: Access, run: UUID, turn: int) -> HttpResp
 def drawing(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     """Draw the graph of a workflow's run, as SVG; empty for a run of another kind."""
     try:
-        svg = drawn(find_run(access.workspace, run).version.snapshot)
+        svg = drawn(find_run(access, run).version.snapshot)
     except DrawingTooLargeError as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
     return HttpResponse(svg, content_type="image/svg+xml; charset=utf-8")

@@ -39,7 +39,7 @@ def studio(
     """Show an agent's draft, with a test of it; a POST saves, tests or discards the draft."""
     row = _find(access, agent)
     if test is not None:
-        talk = find_conversation(access.workspace, str(test))
+        talk = find_conversation(access, str(test))
         if (talk.agent, talk.origin) != (row.name, DRAFT):
             raise Http404(f"The conversation {test} is no test of {row.name}.")
     known = catalogue(access.workspace.pk)

@@ -182,7 +182,7 @@ async def test_memories_belong_to_the_person_else_the_conversation_else_the_agen
     ], "of two people of one name, each has their own"
 
 
-async def test_no_follow_up_without_the_setting_or_for_failures_forks_and_sub_agents(
+async def test_no_follow_up_without_the_setting_or_of_failed_forked_private_and_sub_agents_runs(
     studio: Studio, agent: Create
 ) -> None:
     def team() -> None:
@@ -204,6 +204,19 @@ async def test_no_follow_up_without_the_setting_or_for_failures_forks_and_sub_ag
     )
     studio.host.execute(forked)
     await wait_for_end(forked, studio.host.window)
+    owner = await orm.run_in_thread(person)
+    talk = await orm.run_in_thread(
+        lambda: start_conversation(studio.workspace, agent="boss", private_to=owner.pk)
+    )
+    private = await orm.run_in_thread(
+        lambda: post_message(
+            talk, f"[[delegate: {order}]] [[text: x]]", model="openai:fake", home=Placement.LOCAL
+        )
+    )
+    studio.host.execute(private.run_id)
+    await wait_for_end(private.run_id, studio.host.window)
+    tree = Run.objects.filter(root=private.run_id).values_list("private_to", flat=True)
+    assert await orm.run_in_thread(lambda: list(tree)) == [owner.pk, owner.pk]
     rows = Run.objects.filter(workspace=studio.workspace, kind=RunKind.EXTRACTION)
     sources = rows.values_list("extraction__source", flat=True)
     assert await orm.run_in_thread(lambda: list(sources)) == [led.pk]

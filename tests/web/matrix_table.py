@@ -127,6 +127,7 @@ ROUTES = (
     ),
     Route("POST", "/conversations", "runs:write", {"agent": "parked"}, right=201),
     Route("GET", "/conversations", "runs:read", foreign=200),
+    Route("GET", "/private-conversations", "workspace:manage", foreign=200),
     Route("GET", "/conversations/{conversation_id}", "runs:read"),
     Route("PATCH", "/conversations/{conversation_id}", "runs:write", {"title": "x"}),
     Route("DELETE", "/conversations/{conversation_id}", "runs:write", right=204),

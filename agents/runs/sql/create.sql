@@ -12,6 +12,7 @@ RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$ SELECT timestamptz '9999-01-01 
 -- p_by, p_user: the person or program that started the run; empty and null for a sub-agent's run, whose
 -- root has them.
 -- p_more: more of the event that opens its journal.
+-- p_private: the person who alone reads the run; null: those of its parent or conversation, if any.
 -- p_hops: length of the chain of agents' messages and schedules that led to the run; messages that were
 -- only read do not count.
 CREATE OR REPLACE FUNCTION heartbit_create_run(
@@ -20,7 +21,7 @@ CREATE OR REPLACE FUNCTION heartbit_create_run(
     p_approve boolean DEFAULT false, p_payload jsonb DEFAULT NULL, p_conversation uuid DEFAULT NULL,
     p_held boolean DEFAULT false, p_by text DEFAULT '', p_user bigint DEFAULT NULL,
     p_hops int DEFAULT 0, p_call jsonb DEFAULT NULL, p_kind text DEFAULT NULL,
-    p_more jsonb DEFAULT '{}')
+    p_more jsonb DEFAULT '{}', p_private bigint DEFAULT NULL)
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
     v_id uuid;
@@ -35,14 +36,19 @@ BEGIN
         (id, workspace_id, kind, version_id, agent, parent_id, root_id, status, task, model,
          model_override, input_tokens, output_tokens, priority, queue, home, lease_token, crashes,
          last_seq, open_waits, woken_at, cancel_requested, idempotency_key,
-         approve, payload, conversation_id, started_by, started_user_id, hops, created_at,
-         available_at)
+         approve, payload, conversation_id, started_by, started_user_id, private_to_id, hops,
+         created_at, available_at)
     VALUES (p_id, p_workspace, v_kind, p_version, p_agent, p_parent, p_root, 'queued', p_task,
             CASE WHEN v_kind = 'agent'
                  THEN coalesce(nullif(p_override, ''), nullif(v_model, ''), p_fallback) ELSE '' END,
             p_override, 0, 0, p_priority, p_queue, p_home, 0, 0,
             1, 0, CASE WHEN p_home = 'fleet' AND NOT p_held THEN clock_timestamp() END, false, p_key,
-            p_approve, p_payload, p_conversation, left(p_by, 200), p_user, p_hops, clock_timestamp(),
+            p_approve, p_payload, p_conversation, left(p_by, 200), p_user,
+            coalesce(p_private, CASE WHEN p_parent IS NOT NULL THEN (
+                         SELECT t.private_to_id FROM agents_run t WHERE t.id = p_parent) END,
+                     CASE WHEN p_conversation IS NOT NULL THEN (
+                         SELECT c.private_to_id FROM agents_conversation c WHERE c.id = p_conversation) END),
+            p_hops, clock_timestamp(),
             CASE WHEN p_held THEN heartbit_held() ELSE clock_timestamp() END)
     ON CONFLICT (workspace_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
     RETURNING id INTO v_id;

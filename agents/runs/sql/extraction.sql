@@ -10,13 +10,15 @@ BEGIN
 END $$;
 
 -- Create the extraction of an ended run if its agent's version asks for it, in the transaction that
--- ends the run, so that exactly one is created. Sub-agents' runs and forks have none. The sweeper wakes
+-- ends the run, so that exactly one is created. Sub-agents' runs, forks and private runs have none,
+-- because other members read the memories. The sweeper wakes
 -- it, after the workspace's other runs, so that no answer waits for it. It counts against budgets but
 -- not against run quotas.
 CREATE OR REPLACE FUNCTION heartbit_follow_up(r agents_run)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE v_id uuid := heartbit_new_id();
 BEGIN
+    IF r.private_to_id IS NOT NULL THEN RETURN; END IF;
     PERFORM 1 FROM agents_agentversion v
     WHERE v.id = r.version_id AND ((v.snapshot ->> 'extract_memories')::boolean
         OR (v.snapshot ->> 'memory')::boolean);

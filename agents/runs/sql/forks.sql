@@ -39,7 +39,8 @@ BEGIN
             SELECT jsonb_strip_nulls(jsonb_build_object(
                        'images', e.payload -> 'images', 'thread', e.payload -> 'thread'))
                    || heartbit_review(a, e.payload #>> '{review,by}')
-            FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = 1), '{}'));
+            FROM agents_runevent e WHERE e.run_id = p_source AND e.seq = 1), '{}'),
+        p_private => r.private_to_id);
     queue := v_queue;
     is_new := run_id = p_id;
     IF NOT is_new THEN

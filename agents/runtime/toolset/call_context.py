@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from agents.models import Run
 from agents.runtime.files.skill_files import read_skill
 from agents.runtime.toolset.big_results import read_stored, store_file
 from heartbit_site.base.toolspec import ToolContext
@@ -43,6 +44,11 @@ def context_factory(
             read_artifact=partial(read_stored, root_id),
             store_artifact=partial(store_file, run_id, root_id, call_id),
             read_skill=partial(read_skill, run_id),
+            is_private=partial(_is_private, run_id),
         )
 
     return build
+
+
+def _is_private(run_id: UUID) -> bool:
+    return Run.objects.filter(pk=run_id, private_to__isnull=False).exists()

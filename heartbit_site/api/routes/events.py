@@ -217,7 +217,7 @@ def stream(
 ) -> Any:
     """Stream the events after a sequence number until the run ends."""
     access = access_of(request)
-    run = find_run(access.workspace, run_id)
+    run = find_run(access, run_id)
     selection = Selection(run, after=max(after, last_event_id or 0), whole_tree=tree)
 
     if follow:

@@ -23,6 +23,7 @@ from agents.system_events.types import MOST_PATTERNS, EventOut
 from heartbit_site.api.auth import READ_RUNS, access_of
 from heartbit_site.api.openapi import answers, stream_of
 from heartbit_site.api.routes.events import BEAT_SECONDS, CHECK_SECONDS, allowed_now, as_stream
+from heartbit_site.base.access import Access
 from heartbit_site.contract.events import Pattern
 from heartbit_site.contract.model import Moment, Word
 
@@ -71,25 +72,24 @@ def stream(
     number = last_event_id or after
     begin = now() if since is None else Position(0, since)
     place = Position.parse(number) if number else begin
-    workspace_id = access.workspace.pk
     if not follow:
-        return as_stream(HttpResponse(b"".join(_recorded(workspace_id, place, wanted))))
-    body = _followed(workspace_id, place, wanted, allowed_now(request, access))
+        return as_stream(HttpResponse(b"".join(_recorded(access, place, wanted))))
+    body = _followed(access, place, wanted, allowed_now(request, access))
     return as_stream(StreamingHttpResponse(body))
 
 
-def _recorded(workspace_id: int, place: Position, wanted: Wanted) -> list[bytes]:
+def _recorded(access: Access, place: Position, wanted: Wanted) -> list[bytes]:
     """Return one page of the stream, and the place after it."""
-    page = read_events(workspace_id, place, wanted)
+    page = read_events(access.workspace.pk, place, wanted, reader=access.user_id)
     return [*map(_message, page.events), _place(page.place)]
 
 
 async def _followed(
-    workspace_id: int, place: Position, wanted: Wanted, allowed: Callable[[], Awaitable[bool]]
+    access: Access, place: Position, wanted: Wanted, allowed: Callable[[], Awaitable[bool]]
 ) -> AsyncIterator[bytes]:
     checked_at = said_at = time.monotonic()
     yield _place(place)
-    pages = follow_events(workspace_id, place, wanted)
+    pages = follow_events(access.workspace.pk, place, wanted, reader=access.user_id)
     async with contextlib.aclosing(pages):
         async for page in pages:
             if time.monotonic() - checked_at > CHECK_SECONDS:

@@ -13,6 +13,7 @@ from heartbit_site.cli.terminal.output import one_line, write
 from heartbit_site.cli.terminal.table import Table, print_facts
 from heartbit_site.cli.terminal.times import local_minute
 from heartbit_site.contract import conversations as contract
+from heartbit_site.contract import private_conversations
 from heartbit_site.contract.runs import SHOW_RUN
 
 TABLE: Final = Table.of(
@@ -57,6 +58,18 @@ CONVERSATIONS.do(
     "change",
     contract.CHANGE_CONVERSATION,
     "Change what is named of a conversation; what is not stays.",
+)
+
+PRIVATE_TABLE: Final = Table.of(
+    private_conversations.PrivateConversationOut,
+    "CONVERSATION=id OWNER=owner|- AGENT STATUS=status|- ACTIVE=active_at MESSAGES COST=cost_usd",
+    none="No conversation of the workspace is private.",
+)
+CONVERSATIONS.list_of(
+    "private",
+    private_conversations.LIST_PRIVATE_CONVERSATIONS,
+    PRIVATE_TABLE,
+    "List the private conversations of all members: owner, state and cost.",
 )
 
 

@@ -20,7 +20,7 @@ def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     from agents.actions.runs import resume_run, unquarantine_run
     from agents.choices import RunStatus
     from agents.models import Agent, Run
-    from agents.querysets import find_run
+    from agents.querysets import find_any_run
     from heartbit_site.base.os_user import terminal_user
     from heartbit_site.cli.backend.local import LocalBackend
     from heartbit_site.cli.following.local_runs import stay_here
@@ -29,7 +29,7 @@ def resume(run: str = common.RUN, *, plain: bool = common.PLAIN) -> int:
     from heartbit_site.operations.run_views import detail
 
     workspace = default_workspace()
-    named = find_run(workspace, run)
+    named = find_any_run(workspace, run)
     if named.status == RunStatus.QUARANTINED:
         unquarantine_run(named, by=terminal_user())
         note(f"Run {named.pk} leaves its quarantine and continues, alone in a process.")

@@ -205,11 +205,11 @@ def export(run: str = common.RUN, *, cassette: Path | None = CASSETTE, force: bo
         write_file(cassette, f"{text}\n".encode(), force=force)
         note(f"Wrote {cassette}.")
         return OK
-    from agents.querysets import find_run
+    from agents.querysets import find_any_run
     from agents.runs.archive import tree_lines
     from heartbit_site.first_start import default_workspace
 
-    found = find_run(default_workspace(), run)
+    found = find_any_run(default_workspace(), run)
     for line in tree_lines([found.root_id]):
         write_exactly(f"{line}\n")
     return OK

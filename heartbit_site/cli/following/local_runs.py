@@ -23,7 +23,7 @@ from agents.live.follow import TreeReader, follow
 from agents.live.updates import Update
 from agents.live.valkey import ValkeySubscriber, connect
 from agents.models import Run, Wait
-from agents.querysets import find_run
+from agents.querysets import find_any_run
 from agents.runtime.execution.executor import executor_of
 from agents.runtime.execution.host import LocalHost
 from agents.runtime.toolset.program_tools import refuse_without_tools_of_tree
@@ -54,7 +54,7 @@ def unasked_calls(text: str | None = None) -> list[WaitingCall]:
         text: Only of this run and its sub-agents.
     """
     workspace = default_workspace()
-    run = find_run(workspace, text) if text is not None else None
+    run = find_any_run(workspace, text) if text is not None else None
     return [doubt_view(found) for found in unasked(workspace, run)]
 
 

@@ -61,4 +61,4 @@ def start_with(
     given = attachments(access, body.images, body.documents)
     read = given.read_beside(body.task) if given else (body.task, ())
     made = accept(access, task, idempotency_key, read, origin=chosen.origin)
-    return detail(find_run(access.workspace, made.run_id))
+    return detail(find_run(access, made.run_id))

@@ -61,7 +61,7 @@ def _conversation(
 ) -> Conversation:
     """Return the conversation that a message names, that it has begun before, or a new one."""
     if message.context_id:
-        found = find_conversation(access.workspace, message.context_id, lock=True)
+        found = find_conversation(access, message.context_id, lock=True)
         if found.origin or agent not in ("", found.agent):
             raise A2AError(INVALID_PARAMS, f"The context is one with the agent {found.agent}.")
         return found

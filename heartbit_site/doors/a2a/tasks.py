@@ -13,6 +13,7 @@ from agents.delivery.task_states import artifact, content_parts, timestamp
 from agents.errors import RunNotFoundError
 from agents.models import Run, Wait
 from agents.output.results import ResultOut
+from agents.querysets import readable
 from agents.reads.outcome import read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.doors.a2a.asks import data_of, text_of
@@ -54,6 +55,7 @@ def find_task(access: Access, agent: str, task_id: str) -> Run:
 
 def _tasks(access: Access, agent: str) -> QuerySet[Run]:
     runs = Run.objects.filter(
+        readable(access),
         workspace=access.workspace,
         parent__isnull=True,
         kind__in=[RunKind.AGENT, RunKind.WORKFLOW],

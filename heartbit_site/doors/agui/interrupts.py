@@ -15,6 +15,7 @@ from agents.choices import RunStatus
 from agents.errors import CallClosedError
 from agents.journal.waits import EXTERNAL
 from agents.models import Run, Wait
+from agents.querysets import readable
 from heartbit_site.base.access import Access
 from heartbit_site.base.jsonschema import validate
 from heartbit_site.base.rights import forbidden
@@ -128,7 +129,7 @@ def answer_interrupts(access: Access, entries: Iterable[Resume]) -> AnsweredRun:
     runs = {match[1] for _, match in places}
     run = None
     if len(places) == len(found) and len(runs) == 1:
-        rows = Run.objects.filter(workspace=access.workspace, pk=UUID(runs.pop()))
+        rows = Run.objects.filter(readable(access), workspace=access.workspace, pk=UUID(runs.pop()))
         run = rows.filter(parent__isnull=True).first()
     if run is None:
         raise RequestError("The answers are not those to interrupts of one run.", "resume")

@@ -22,6 +22,7 @@ from mcp_types import (
 from mcp_types import RequestParams as Params
 
 from agents.models import Run, RunEvent
+from agents.querysets import readable
 from agents.reads.outcome import read_outcome
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -73,7 +74,8 @@ def find_run_of(access: Access, text: str) -> Run:
         TaskNotFoundError: The workspace has none with this id.
     """
     try:
-        run = Run.objects.filter(workspace=access.workspace, pk=UUID(text)).first()
+        rows = Run.objects.filter(readable(access), workspace=access.workspace)
+        run = rows.filter(pk=UUID(text)).first()
     except ValueError:
         run = None
     if run is None:

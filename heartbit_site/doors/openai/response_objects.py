@@ -7,6 +7,7 @@ from uuid import UUID
 
 from agents.models import Run
 from agents.output.results import ResultOut
+from agents.querysets import readable
 from agents.reads.outcome import Outcome, read_outcome
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError
@@ -62,8 +63,8 @@ def find_response(access: Access, text: str) -> Run:
         run_id = UUID(text.removeprefix(_PREFIX))
     except ValueError:
         run_id = None
-    row = None if run_id is None else Run.objects.filter(workspace=access.workspace, pk=run_id)
-    found = None if row is None else row.first()
+    rows = Run.objects.filter(readable(access), workspace=access.workspace)
+    found = None if run_id is None else rows.filter(pk=run_id).first()
     if found is None:
         raise ResponseNotFoundError(f"There is no response {text[:80]!r}.")
     return found

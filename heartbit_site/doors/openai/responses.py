@@ -14,6 +14,7 @@ from agents.actions.client_calls import return_results
 from agents.actions.run_request import start_conversation
 from agents.actions.runs import cancel_run
 from agents.models import Conversation, Run, RunEvent
+from agents.querysets import readable
 from agents.runs.idempotency_keys import InternalKey, stored_key
 from heartbit_site.base import orm
 from heartbit_site.base.access import Access
@@ -159,7 +160,7 @@ def _start(
 
 def _begun(access: Access, key: str | None) -> Conversation | None:
     """Return the conversation that an earlier try of the request has begun."""
-    runs = Run.objects.filter(workspace=access.workspace, idempotency_key=key)
+    runs = Run.objects.filter(readable(access), workspace=access.workspace, idempotency_key=key)
     found = runs.select_related("conversation").first()
     return None if found is None else found.conversation
 

@@ -101,10 +101,10 @@ function line(address) {
   const heading = el("span.clip", { dir: "auto" });
   const when = el("span.quiet.row");
   const link = el("a", { href: address, data: { go: "" } }, heading, when);
-  function update({ heading: text, active_at: at, status, waits_for_person: waits }, isChosen) {
+  function update({ heading: text, active_at: at, status, waits_for_person: waits, private: isPrivate }, isChosen) {
     fill(heading, text || "No messages yet");
     const small = (name, spins = "") => el(`span.icon.small${spins}`, { "aria-hidden": "true" }, name);
-    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [since(at)]));
+    fill(when, ...(waits ? [small("back_hand"), "waits for a person"] : LIVE.has(status) ? [small("progress_activity", ".spin"), "running"] : [isPrivate ? "private, " : "", since(at)]));
     link.ariaCurrent = isChosen ? "page" : null;
   }
   return { node: el("li", {}, link), update };

@@ -15,7 +15,7 @@ export function threadHead({ changed, deleted }) {
   function show(agent, found) {
     fill(node,
       el("a.iconic.back", { href: chatAddress(agent.name), data: { go: "" }, "aria-label": "Back to the conversations" }, icon("arrow_back")),
-      el("div.titles", {}, el("h2.clip", { dir: "auto" }, found ? found.heading || "Conversation" : "New conversation"), el("p.quiet.clip", {}, `with ${agent.name}`)),
+      el("div.titles", {}, el("h2.clip", { dir: "auto" }, found ? found.heading || "Conversation" : "New conversation"), el("p.quiet.clip", {}, `with ${agent.name}${found?.private ? ", private to you" : ""}`)),
       found && may("runs:write") && el("div.actions", {},
         el("button.iconic", { type: "button", "aria-label": "Rename", title: "Rename", onclick: () => rename(found) }, icon("edit")),
         el("button.iconic", { type: "button", "aria-label": "Delete", title: "Delete", onclick: () => remove(agent, found) }, icon("delete"))));

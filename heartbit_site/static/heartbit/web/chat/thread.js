@@ -62,7 +62,7 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
   let sentTo = "";
 
   function begin() {
-    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), talks ? el("p", {}, "Say what you want below. It keeps working when you leave the page.") : el("p", {}, "Choose a conversation to read it.")).hidden = false;
+    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), talks ? el("p", {}, "Say what you want below. It keeps working when you leave the page.") : el("p", {}, "Choose a conversation to read it."), talks && start === begun && el("label.quiet", {}, el("input.private", { type: "checkbox" }), " Private: only you read it and its runs. Who may decide a call of it sees that call.")).hidden = false;
   }
 
   async function refresh() {
@@ -170,5 +170,5 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
 }
 
 async function begun(agent, conversation) {
-  return conversation || (await api("/conversations", { method: "POST", body: { agent: agent.name } })).id;
+  return conversation || (await api("/conversations", { method: "POST", body: { agent: agent.name, private: Boolean(document.querySelector("input.private")?.checked) } })).id;
 }
