@@ -23,32 +23,34 @@ from tests.chaos.crashes.boundary import MEANING, Boundary
 _HEAD = """\
 # When a worker dies
 
-What comes of a run whose worker is killed at a given moment, for a tool of each
-[effect class](durability.md). Every cell below is a test: `make chaos ONLY=R2` kills a worker
-process there, once and twice, ten times each, and compares the run, its journal and the ledgers of
-what happened outside. This page is made from the same data
+The outcome of a run whose worker is killed at a given moment, for a tool of each
+[effect class](durability.md#tools-the-effect-class-decides): for readers who want to know exactly
+what can happen twice. Every cell below is a test: `make chaos ONLY=R2` kills a worker process at
+that moment, once and twice, ten times each, and compares the run, its journal and the logs of the
+effects outside of Heartbit. This page is generated from the same data
 (`python -m tests.chaos.crash_points.document`); a test compares the two.
 
-In every case another worker goes on, within a lease and a sweep, and **the run succeeds**. What
-differs is how often the tool took effect, how the call ends, and whether the model is asked again:
+In every case another worker continues the run, within a lease and a sweep, and **the run
+succeeds**. The cases differ in the number of effects, the end of the call, and whether the model is
+called again:
 
-* **1** means one effect; **1 + n** one more for each of the n deaths at that moment, all under the
+* **1** means one effect; **1 + n** means one more for each of n crashes at that moment, all under the
   same idempotency key. A pure tool has no effect, so its executions are counted.
-* A pure or a transactional call has no intent; "before the intent" is before it is begun, "after"
-  it when its function is called.
-* A call is **ok**, or **uncertain** when nobody can know whether it took effect.
-* **+ n model calls**: the answer was on its way, or not committed yet, so it is asked for again. In
-  all other rows every answer is asked for exactly once.
+* Pure and transactional calls have no intent: for them "before the intent" means before the call
+  begins, and "after the intent" when its function is called.
+* A call is **ok**, or **uncertain** if it cannot be known whether it took effect.
+* **+ n model calls**: the answer was in flight or not committed yet, so the model is called again.
+  In all other rows the model is called exactly once for every answer.
 """
 
 _DOUBT = """\
 ## When it is unknown whether a call took effect
 
-An at-most-once tool whose worker dies between the intent and the result is not repeated by
-itself. The table above shows an agent whose `uncertain_calls` is `tell_model`: the model is
-told, and the run goes on. All of them:
+If a worker dies between the intent and the result of an at-most-once call, the call is not
+repeated automatically. The table above is for an agent whose `uncertain_calls` is `tell_model`: the
+model reads that the outcome is unknown, and the run continues. All settings:
 
-| `uncertain_calls` | what a person says | died before the act | died after the act | the call |
+| `uncertain_calls` | a person's resolution | died before the act | died after the act | the call |
 |---|---|---|---|---|
 """
 
@@ -56,17 +58,17 @@ told, and the run goes on. All of them:
 _CALL = """\
 ## A run that is one tool call
 
-A scheduled tool call has no model that could be told of an uncertain call: **the run fails** if its
-call ends as uncertain, and succeeds in every other case. A person's word counts as above.
+A scheduled tool call has no model that could handle an uncertain call: **the run fails** if its
+call ends as uncertain, and succeeds in every other case. A person can resolve the call as above.
 """
 
 
 _SCRIPT = """\
 ## A call of a script
 
-In [code mode](../howto/code-mode.md) a script of the model makes the call. The worker that follows
-takes the script from its last snapshot; a call whose effect is uncertain raises in the script, and
-the run succeeds.
+In [code mode](../howto/code-mode.md) a script of the model makes the call. The next worker
+continues the script from its last snapshot. An uncertain call raises an exception in the script,
+and the run succeeds.
 """
 
 
@@ -106,7 +108,7 @@ def _doubt(word: Word) -> str:
     )
     cells = (
         f"`{word.policy}`",
-        word.said or "is not asked",
+        word.said or "none",
         *(_effects(state.effects) for state in (before, after)),
         after.call,
     )

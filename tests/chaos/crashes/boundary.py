@@ -44,9 +44,9 @@ MEANING = {
     Boundary.ACTED: "after the act, before its result is journaled",
     Boundary.RESULT_JOURNALED: "after the result is journaled",
     Boundary.SUSPENDING: "before the run suspends",
-    Boundary.SUSPENDED: "after it suspended, before its sub-agent is rung",
+    Boundary.SUSPENDED: "after it suspended, before its sub-agent's wake-up",
     Boundary.FINISHING: "before the finish commits",
-    Boundary.FINISHED: "after the finish, before anybody is told",
+    Boundary.FINISHED: "after the finish, before any notification",
 }
 
 

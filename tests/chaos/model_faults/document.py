@@ -15,43 +15,43 @@ _SHOWN_CHARACTERS = 200
 _HEAD = """\
 # When a model provider misbehaves
 
-What a run does when its provider refuses, stalls, breaks off or answers with nonsense. Every line
-below is a test: `make chaos ONLY=R15` plays it in both dialects, through the client for providers
-from the environment and through the guarded one for addresses that somebody typed in, and a part of
-it on a worker process. This page is made from the same data
-(`python -m tests.chaos.model_faults.document`); a test compares the two.
+What a run does when its provider refuses, stalls, breaks off or answers with nonsense: look here
+when a run failed because of its model. Every line below is a test: `make chaos ONLY=R15` runs it in
+the dialects of OpenAI and Anthropic, with the HTTP client for providers from the environment and
+with the guarded one for addresses that users entered, and in part on a worker process. This page is
+generated from the same data (`python -m tests.chaos.model_faults.document`); a test compares the
+two.
 
-Six rules explain nearly all of it:
+Six rules explain nearly all lines:
 
-1. **An answer is whole or it is nothing.** It counts once the provider has said why it ends: with
-   `finish_reason`, or `stop_reason` in Anthropic's dialect. What may follow, the usage and the end
-   mark (`[DONE]`, `message_stop`), may be missing: tokens are then estimated. Without a reason the
-   answer was cut off, whatever else has come. What streamed of it is void, its tool calls are not
-   run, and the journal never sees it.
-2. **What may pass is tried again**, `max_retries` times, after a random pause whose upper
-   bound starts at `retry_base_delay_ms`, doubles with each retry, and exceeds neither
-   `retry_max_delay_ms` nor 10 s; or after the pause that the provider names. What another try
-   cannot change, and an answer that is too large, is not.
-3. **A long pause holds no worker.** Up to 10 s are waited in place. For longer ones the run is
-   `waiting` on a timer, for at most an hour at a time; the attempts before it count after it.
-4. **A tool call that makes no sense is the model's to mend.** It gets the reason as the call's
-   result and is asked on; the tool does not run.
-5. **An empty answer is no success.** The model is asked for an answer twice more; then, or at once
-   if it had reached the limit of its answer or refused, the run fails and says so. No later request
-   repeats an empty answer. Thoughts between `<think>` and `</think>` are no answer.
+1. **Only a complete answer counts.** An answer is complete once the provider has sent the reason
+   why it ends: `finish_reason`, or `stop_reason` in Anthropic's dialect. The usage and the end mark
+   (`[DONE]`, `message_stop`) may be missing: tokens are then estimated. Without a reason the answer
+   was cut off: its streamed text is discarded, its tool calls are not run, and it is not journaled.
+2. **Transient faults are retried**, `max_retries` times, after a random pause whose upper bound
+   starts at `retry_base_delay_ms`, doubles with each retry, and exceeds neither
+   `retry_max_delay_ms` nor 10 s; or after the pause that the provider names. Permanent faults, and
+   answers that are too large, are not retried.
+3. **A long pause holds no worker.** Pauses up to 10 s are waited in the worker. For longer ones the
+   run is `waiting` on a timer, for at most an hour at a time; earlier attempts still count.
+4. **An invalid tool call goes back to the model.** The tool does not run; the model gets the reason
+   as the call's result, and the run continues.
+5. **An empty answer is not a success.** The model is asked for an answer twice more. After that, or
+   at once if it reached the limit of its answer or refused, the run fails with this reason. Empty
+   answers are not part of later requests. Text between `<think>` and `</think>` is not an answer.
 6. **`timeout_seconds` ends everything**, at most {grace:g} s late. Waiting without a worker does
    not count towards it.
 
-In the sentences, MODEL is `provider:model`, HOST where it was looked for, KEY where its key came
-from, and what stands in brackets is what the provider said.
+In the sentences, MODEL is `provider:model`, HOST is the provider's address, KEY is the source of
+its key, and the text in brackets is the provider's message.
 """
 
 _ROUTES = """\
 ## Two remarks
 
-* An account with a base URL of its own goes through the guarded client. That one asks for gzip and
-  unpacks it within its size limit, so a compressed stream is no fault there. No redirect is
-  followed on either way: a prompt goes where it was sent, or nowhere.
+* Accounts with their own base URL use the guarded client. It requests gzip and unpacks it within
+  its size limit, so a compressed stream is not a fault there. Neither client follows redirects: a
+  prompt is sent only to the configured address.
 * Token counts that are negative or not numbers are counted as 0, and absurd ones as
   2,147,483,647, the most the ledger holds. If both are 0 or missing, they are estimated from the
   texts. A limit of tokens a minute is charged at most one minute's worth for a call, whatever the
@@ -63,7 +63,7 @@ def text() -> str:
     """The whole document."""
     rows = [_row(mode) for mode in (*MODES, CUT)]
     table = "\n".join(
-        ["| fault | the run | a person sees | is done again |", "|---|---|---|---|", *rows]
+        ["| fault | the run | a person sees | repeated |", "|---|---|---|---|", *rows]
     )
     return "\n".join([_HEAD.format(grace=GRACE_SECONDS), table, "", _ROUTES])
 
