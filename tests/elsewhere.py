@@ -27,6 +27,7 @@ from psycopg.sql import SQL, Identifier
 from redis import Redis
 
 from heartbit_site.embedded.state import StateDirectory
+from tests import prepared
 from tests.command import HEARTBIT, ROOT, Ended
 from tests.fleet import wait_until
 
@@ -50,7 +51,14 @@ class Elsewhere:
     environment: dict[str, str]
 
     def __call__(self, *arguments: str, said: str = "") -> Ended:
-        """Run a command of it to its end, with that as its standard input."""
+        """Run a command of it to its end, with that as its standard input.
+
+        In pytest it is a fork (``tests.prepared``): half a dozen commands share their imports.
+        """
+        if prepared.forks:
+            started = prepared.shared().converse(arguments, self.environment, said=said)
+            out, err = started.communicate(timeout=120)
+            return Ended(started.wait(), out, err)
         ended = subprocess.run(
             [HEARTBIT, *arguments],
             env=self.environment,
@@ -91,14 +99,7 @@ class Elsewhere:
         """A command of it that lasts, until the block's end."""
         log = self.directory / f"{arguments[0]}.log"
         with log.open("ab") as file:
-            process = subprocess.Popen(
-                [HEARTBIT, *arguments],
-                env=self.environment,
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-            )
+            process = prepared.start(prepared.HEARTBIT, arguments, self.environment, file.fileno())
         try:
             yield
         finally:

@@ -141,16 +141,20 @@ def test_given_no_runs_then_there_is_nothing_to_measure(workspace: Workspace) ->
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("span", SPANS)
 def test_given_a_hundred_thousand_runs_then_little_time_of_the_database_is_taken(
-    workspace: Workspace, span: str
+    workspace: Workspace,
 ) -> None:
     filled(workspace, 100_000)
     roll_up_hours(timezone.now())
-    begun = worked()
-    for _ in range(ROUNDS):
-        read_health(workspace.pk, SPANS[span], timezone.now())
-    assert (worked() - begun) / ROUNDS < SECONDS[span]
+    slow = {}
+    for span, limit in SECONDS.items():
+        begun = worked()
+        for _ in range(ROUNDS):
+            read_health(workspace.pk, SPANS[span], timezone.now())
+        if (seconds := (worked() - begun) / ROUNDS) >= limit:
+            slow[span] = seconds
+    assert slow == {}
+    assert SECONDS.keys() == SPANS.keys()
 
 
 def worked() -> float:

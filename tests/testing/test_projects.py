@@ -1,4 +1,8 @@
-"""The plugin in projects as people have them: beside pytest-django, without and with settings."""
+"""The plugin in projects as people have them: beside pytest-django, without and with settings.
+
+One of them makes the tables of servers of its own, which takes longer than all else; the others
+name an installation that has them.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.examples.separate import separate
 from tests.testing.page import EXAMPLES, PAGE, written_test
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _, _, SHOP_SETTINGS, SHARED = EXAMPLES
@@ -101,6 +107,13 @@ def shop(folder: Path, settings: str) -> None:
     )
 
 
+@pytest.fixture
+def installation(django_db_setup: None) -> Iterator[dict[str, str]]:
+    """The variable that names an installation with Heartbit's tables."""
+    with separate({}) as made:
+        yield {"HEARTBIT_STATE_DIR": str(made.state.path)}
+
+
 def play(folder: Path, *words: str, **variables: str) -> str:
     """Run pytest with all plugins in a project that knows no installation; return what it said."""
     ours = ("HEARTBIT_", "DATABASE_URL", "DJANGO_SETTINGS", "PYTEST_", "COV_")
@@ -124,9 +137,11 @@ def play(folder: Path, *words: str, **variables: str) -> str:
 
 
 @pytest.mark.timeout(300)
-def test_a_project_without_settings_where_pytest_django_is_installed(tmp_path: Path) -> None:
+def test_a_project_without_settings_where_pytest_django_is_installed(
+    tmp_path: Path, installation: dict[str, str]
+) -> None:
     write(tmp_path, {"test_clerk.py": written_test(), "test_other.py": "def test_x():\n    pass\n"})
-    said = play(tmp_path)
+    said = play(tmp_path, **installation)
     assert "2 passed" in said, said
 
 
@@ -144,7 +159,7 @@ def test_a_project_with_settings_built_on_heartbit_s_and_tests_of_its_own_rows(
 
 @pytest.mark.timeout(300)
 def test_a_project_with_settings_of_its_own_names_heartbit_s_for_the_tests_of_agents(
-    tmp_path: Path,
+    tmp_path: Path, installation: dict[str, str]
 ) -> None:
     shop(tmp_path, FOREIGN_SETTINGS)
     write(tmp_path, {"test_rows.py": ROWS_TEST})
@@ -152,5 +167,5 @@ def test_a_project_with_settings_of_its_own_names_heartbit_s_for_the_tests_of_ag
     assert "1 passed, 1 error" in said, said
     assert "DJANGO_SETTINGS_MODULE is 'shop.settings', which are not Heartbit's settings" in said
     _, option, _ = COMMAND.split()
-    said = play(tmp_path, option, "test_agent.py", HEARTBIT_EXTRA_APPS="shop")
+    said = play(tmp_path, option, "test_agent.py", HEARTBIT_EXTRA_APPS="shop", **installation)
     assert "1 passed" in said, said
