@@ -137,8 +137,8 @@ def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
     if wait.kind == REVIEW.name:
         people = _deciders(wait.run, "")
         notify_browsers(wait.run.workspace, {person.pk for person in people})
-        mailed = [one for one in people if one.email and by_mail]
-        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in mailed])
+        mails = [_wait_mail(wait, one, more=_ESCALATED) for one in people if one.email and by_mail]
+        return _send(mails)
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     to_decide = [
         (call, person)
@@ -146,8 +146,8 @@ def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
         for person in _deciders(call.run, (call.approval_view or {}).get("escalated_to", ""))
     ]
     notify_browsers(wait.run.workspace, {person.pk for _, person in to_decide})
-    mailed = [(call, person) for call, person in to_decide if person.email and by_mail]
-    return _send([_mail(call, person, more=_ESCALATED) for call, person in mailed])
+    written_to = [(call, person) for call, person in to_decide if person.email and by_mail]
+    return _send([_mail(call, person, more=_ESCALATED) for call, person in written_to])
 
 
 def _members(group: str) -> set[int]:

@@ -8,18 +8,17 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
-from django.db.models.functions import JSONObject
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from agents.actions.fleet import Switch, set_agent_state
 from agents.admin import formatting
-from agents.choices import LIVE, RunStatus
+from agents.choices import RunStatus
 from agents.models import Agent, Run
 from agents.models.workflow import KIND as WORKFLOW
-from agents.reads.agent_status import statuses
+from agents.reads.agent_status import newest_run, statuses
 from agents.reads.views import AgentStatusOut
 from heartbit_site.admin.actions import DialogForm, dialog
 from heartbit_site.admin.columns import Column, pill, two_lines
@@ -181,14 +180,8 @@ def _state(agent: Any) -> str:
 
 def _with_runs(agents: QuerySet[Agent]) -> QuerySet[Agent]:
     """Agents with ``has_live_run`` and ``last_run``: the newest one's id, status, time, or null."""
-    # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
-    runs = Run.objects.filter(workspace=OuterRef("workspace"), version__agent=OuterRef("pk"))
-    newest = runs.order_by("-created_at").values(
-        found=JSONObject(id="id", status="status", at="created_at")
-    )
-    return agents.annotate(
-        last_run=Subquery(newest[:1]), has_live_run=Exists(runs.filter(status__in=LIVE))
-    )
+    live = Run.objects.filter(version__agent=OuterRef("pk"), finished_at__isnull=True)
+    return agents.annotate(last_run=newest_run(), has_live_run=Exists(live))
 
 
 def _lines(found: AgentStatusOut) -> list[str]:

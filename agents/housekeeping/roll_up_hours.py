@@ -57,6 +57,6 @@ def roll_up_hours(now: datetime, *, goes_on: Callable[[], bool] = lambda: True) 
 
 
 def _write(start: datetime, till: datetime, now: datetime) -> int:
-    values = {"start": start, "till": till, "now": now, "waiting_from": till}
+    values = {"start": start, "till": till, "now": now, "waiting_from": till, "trees": True}
     workspaces = Workspace.objects.values_list("pk", flat=True)
     return sum(execute(_WRITE, {**values, "workspace": one}) for one in workspaces)

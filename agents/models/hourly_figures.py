@@ -17,11 +17,15 @@ class HourlyFigures(models.Model):
         version_id: Null: of model calls whose run was deleted before.
         is_root: False: runs of sub-agents.
         runs: Accepted in the hour.
-        ended: Runs whose tree ended in the hour, whenever they were accepted; so are ``failed``.
+        ended: Runs whose tree ended in the hour, whenever they were accepted; of them are
+            ``succeeded`` and ``failed``.
+        seconds: Sum of their durations from start to end.
         lasted: How many of those took how long from start to end, by ``durations.bucket``.
         waited: How many of those waited how long to be started, if they are roots.
-        tokens: Input and output.
+        tokens: Input and output; ``input_tokens`` is the first part.
         cost_usd: Of calls with a known price; ``unpriced`` counts the others.
+        tree_cost_usd: Of all model calls of the workflows' runs that ended and of the runs below
+            them, with ``tree_unpriced``; 0 for other kinds of run.
         last_run: The newest of ``runs``.
     """
 
@@ -35,13 +39,18 @@ class HourlyFigures(models.Model):
     is_root = models.BooleanField()
     runs = models.PositiveIntegerField()
     ended = models.PositiveIntegerField()
+    succeeded = models.PositiveIntegerField(db_default=0)
     failed = models.PositiveIntegerField()
+    seconds = models.FloatField(db_default=0)
     lasted = models.JSONField()
     waited = models.JSONField()
     calls = models.PositiveIntegerField()
     unpriced = models.PositiveIntegerField()
     tokens = models.PositiveBigIntegerField()
+    input_tokens = models.PositiveBigIntegerField(db_default=0)
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8)
+    tree_cost_usd = models.DecimalField(max_digits=14, decimal_places=8, db_default=0)
+    tree_unpriced = models.PositiveIntegerField(db_default=0)
     last_run = models.UUIDField(null=True)
 
     class Meta:

@@ -62,7 +62,9 @@ class Run(models.Model):
         Workspace, on_delete=models.PROTECT, related_name="runs", db_index=False
     )
     kind = models.CharField(max_length=16, default=RunKind.AGENT)
-    version = models.ForeignKey(AgentVersion, on_delete=models.PROTECT, related_name="runs")
+    version = models.ForeignKey(
+        AgentVersion, on_delete=models.PROTECT, related_name="runs", db_index=False
+    )
     agent = models.CharField(max_length=64)
     parent = models.ForeignKey(
         "self", null=True, blank=True, on_delete=models.CASCADE, related_name="children"
@@ -204,6 +206,16 @@ class Run(models.Model):
                 "run_of_conversation", "conversation", "created_at", where=present("conversation")
             ),
             index("run_live", "version", where=Q(finished_at__isnull=True)),
+            # the newest of few among many: of a version, of an agent, in a state
+            index("run_of_version", "version", "-created_at"),
+            index("run_of_agent", "workspace", "agent", "-id"),
+            index(
+                "run_in_state",
+                "workspace",
+                "status",
+                "-id",
+                where=~Q(status=RunStatus.SUCCEEDED),
+            ),
             # of both kinds of failure, the newest first
             index(
                 "run_failed",

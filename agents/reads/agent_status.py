@@ -2,26 +2,27 @@
 
 Usage::
 
-    rows = agents_with_metrics(workspace)      # three queries, however many agents there are
+    rows = agents_with_metrics(workspace)      # three queries, however many rows there are
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from decimal import Decimal
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Avg, Count, F, Max, Min, OuterRef, Q, Subquery, Sum
+from django.db.models import Count, Min, OuterRef, Q, Subquery
+from django.db.models.fields.json import KT
 from django.db.models.functions import JSONObject
 from django.utils import timezone
 
-from agents.choices import LIVE, TERMINAL, RunStatus
+from agents.choices import RunStatus
 from agents.limits.pauses import stopped_tools
-from agents.models import Agent, Run
+from agents.models import Agent, AgentVersion, Run, RunEvent
 from agents.reads.agents import find_editable
+from agents.reads.figures import over_figures, read_figures
 from agents.reads.outcome import cost_of
 from agents.reads.views import (
     AgentMetricsOut,
@@ -31,7 +32,7 @@ from agents.reads.views import (
     AgentToolsOut,
     WorkingRunOut,
 )
-from heartbit_site.base.models import UsageEntry, Workspace
+from heartbit_site.base.models import Workspace
 from heartbit_site.base.toolspec import ToolSpec
 from heartbit_site.base.view import dollars
 from tools.definitions.catalogue import catalogue
@@ -43,7 +44,7 @@ class AgentOverview:
     """An agent with its state and its metrics.
 
     Attributes:
-        current_run: Newest live run, if the agent is busy and the run is not private.
+        current_run: Newest live run that is not private.
     """
 
     agent: Agent
@@ -52,57 +53,85 @@ class AgentOverview:
     metrics: AgentMetricsOut
 
 
+_METRICS: Final = over_figures("""
+    SELECT v.agent_id, sum(f.runs)::bigint AS runs, sum(f.succeeded)::bigint AS succeeded,
+           sum(f.failed)::bigint AS failed, sum(f.seconds) / nullif(sum(f.ended), 0) AS average,
+           sum(f.tokens)::bigint AS tokens, sum(f.input_tokens)::bigint AS input_tokens,
+           sum(f.cost_usd) AS cost_usd, sum(f.unpriced)::bigint AS unpriced
+    FROM figures f
+    JOIN agents_agentversion v ON v.id = f.version_id
+    JOIN agents_agent a ON a.id = v.agent_id
+    WHERE a.origin = '' AND (%(names)s::text[] IS NULL OR a.name = ANY(%(names)s))
+    GROUP BY v.agent_id
+""")
+
+
 def agents_with_metrics(
     workspace: Workspace, *, names: Collection[str] | None = None
 ) -> list[AgentOverview]:
     """Return the editable agents by name, or only those with these names."""
     agents = Agent.objects.filter(workspace=workspace, origin="")
     agents = agents if names is None else agents.filter(name__in=names)
-    runs = _runs(workspace, names)
-    usage = _usage(workspace, names)
-    return [_overview(agent, runs.get(agent.pk, {}), usage) for agent in _with_runs(agents)]
+    rows = read_figures(
+        _METRICS,
+        workspace.pk,
+        since=datetime.fromtimestamp(0, UTC),
+        now=timezone.now(),
+        names=None if names is None else list(names),
+    )
+    figures = {row["agent_id"]: row for row in rows}
+    return [_overview(agent, figures.get(agent.pk, {})) for agent in _with_runs(agents)]
+
+
+def newest_run() -> Subquery:
+    """Return the id, status, start (``at``) and end of an agent's newest run, for a query of them.
+
+    One look into the index run_of_version for each version, however many runs there are: in this
+    order no other index serves. By id the planner would walk the runs of all versions.
+    """
+    runs = Run.objects.filter(version=OuterRef("pk")).order_by("-created_at")
+    found = JSONObject(id="id", status="status", at="created_at", ended="finished_at")
+    versions = AgentVersion.objects.filter(agent=OuterRef("pk")).annotate(
+        newest=Subquery(runs.values(found=found)[:1])
+    )
+    last = KT("newest__at").desc(nulls_last=True)
+    return Subquery(versions.order_by(last).values("newest")[:1])
 
 
 def _with_runs(agents: Any) -> Any:
-    """Annotate agents with their newest live run and the newest one that ended."""
-    # The workspace is redundant, but lets the planner walk runs from the newest (run_recent).
-    runs = Run.objects.filter(
-        workspace=OuterRef("workspace"), version__agent=OuterRef("pk")
-    ).order_by("-created_at")
-    found = JSONObject(id="id", status="status")
-    live = JSONObject(id="id", private_to="private_to")
+    """Annotate agents with their newest run, their newest live ones, and the last event's time.
+
+    ``shown`` is the newest live run that is not private.
+    """
+    live = Run.objects.filter(version__agent=OuterRef("pk"), finished_at__isnull=True)
+    events = RunEvent.objects.filter(run=OuterRef("live")).order_by("-seq")
     return agents.select_related("current_version").annotate(
-        live=Subquery(runs.filter(status__in=LIVE).values(live=live)[:1]),
-        ended=Subquery(runs.filter(status__in=TERMINAL).values(found=found)[:1]),
+        newest=newest_run(),
+        live=Subquery(live.order_by("-created_at").values("id")[:1]),
+        shown=Subquery(live.filter(private_to=None).order_by("-created_at").values("id")[:1]),
+        active=Subquery(events.values("at")[:1]),
     )
 
 
-def _overview(agent: Any, runs: dict[str, Any], usage: dict[int, dict[str, Any]]) -> AgentOverview:
-    spent = usage.get(agent.pk, {})
-    average: timedelta | None = runs.get("average")
+def _overview(agent: Any, figures: dict[str, Any]) -> AgentOverview:
     uptime = (timezone.now() - agent.enabled_at).total_seconds() if agent.enabled else 0.0
-    succeeded, failed = runs.get("succeeded", 0), runs.get("failed", 0)
+    succeeded, failed = figures.get("succeeded", 0), figures.get("failed", 0)
+    newest = agent.newest or {}
+    times = [newest.get("at"), newest.get("ended")]
+    seen = [agent.active, *(datetime.fromisoformat(time) for time in times if time)]
     metrics = AgentMetricsOut(
-        runs=runs.get("runs", 0),
+        runs=figures.get("runs", 0),
         succeeded=succeeded,
         failed=failed,
         success_rate=succeeded / (succeeded + failed) if succeeded + failed else None,
-        average_seconds=average.total_seconds() if average is not None else None,
-        input_tokens=spent.get("input_tokens", 0),
-        output_tokens=spent.get("output_tokens", 0),
-        cost_usd=dollars(cost_of(spent)),
+        average_seconds=figures.get("average"),
+        input_tokens=figures.get("input_tokens", 0),
+        output_tokens=figures.get("tokens", 0) - figures.get("input_tokens", 0),
+        cost_usd=dollars(cost_of(figures)),
         uptime_seconds=max(0.0, uptime),
-        last_activity=max(
-            filter(None, (runs.get("last_created"), runs.get("last_finished"), spent.get("last"))),
-            default=None,
-        ),
+        last_activity=max(filter(None, seen), default=None),
     )
-    return AgentOverview(agent, _state(agent), _shown(agent.live), metrics)
-
-
-def _shown(live: dict[str, Any] | None) -> UUID | None:
-    """Return the id of a live run unless it is private."""
-    return UUID(live["id"]) if live is not None and live["private_to"] is None else None
+    return AgentOverview(agent, _state(agent), agent.shown, metrics)
 
 
 def _state(agent: Any) -> AgentState:
@@ -111,50 +140,7 @@ def _state(agent: Any) -> AgentState:
     if agent.live is not None:
         return "busy"
     failed = (RunStatus.FAILED, RunStatus.QUARANTINED)
-    return "error" if agent.ended is not None and agent.ended["status"] in failed else "idle"
-
-
-def _runs(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict[str, Any]]:
-    runs = Run.objects.filter(workspace=workspace, version__agent__origin="")
-    runs = runs if names is None else runs.filter(version__agent__name__in=names)
-    counted: Any = (
-        runs.order_by()
-        .values(agent_id=F("version__agent"))
-        .annotate(
-            runs=Count("pk"),
-            succeeded=Count("pk", filter=Q(status=RunStatus.SUCCEEDED)),
-            failed=Count("pk", filter=Q(status__in=[RunStatus.FAILED, RunStatus.QUARANTINED])),
-            average=Avg(F("finished_at") - F("started_at")),
-            last_created=Max("created_at"),
-            last_finished=Max("finished_at"),
-        )
-    )
-    return {row["agent_id"]: row for row in counted}
-
-
-def _usage(workspace: Workspace, names: Collection[str] | None) -> dict[int, dict[str, Any]]:
-    # From the ledger, which includes live runs. It has no foreign key to runs, hence the subquery;
-    # entries of deleted runs are left out, because their agent is unknown.
-    agents = Run.objects.filter(pk=OuterRef("run_id"), version__agent__origin="")
-    agents = agents if names is None else agents.filter(version__agent__name__in=names)
-    spent: Any = (
-        UsageEntry.objects.filter(workspace=workspace)
-        .annotate(agent_id=Subquery(agents.values("version__agent")))
-        .filter(agent_id__isnull=False)
-        .values("agent_id")
-        .annotate(**SUMS, last=Max("at"))
-    )
-    return {row["agent_id"]: row for row in spent}
-
-
-#: Aggregates of usage entries; ``cost_of`` reads the cost from them.
-SUMS: dict[str, Any] = {
-    "calls": Count("pk"),
-    "unpriced": Count("pk", filter=Q(cost_usd__isnull=True)),
-    "input_tokens": Sum("input_tokens", default=0),
-    "output_tokens": Sum("output_tokens", default=0),
-    "cost_usd": Sum("cost_usd", default=Decimal(0)),
-}
+    return "error" if agent.newest is not None and agent.newest["status"] in failed else "idle"
 
 
 AT_WORK = 20
@@ -255,12 +241,7 @@ def _working(agent: Agent) -> list[WorkingRunOut]:
     return [WorkingRunOut(id=str(pk), worker=worker) for pk, worker in rows]
 
 
-def _problem(agent: Agent) -> str:
-    ended = Run.objects.filter(
-        workspace=agent.workspace_id,
-        version__agent=agent,
-        finished_at__isnull=False,
-        private_to=None,
-    )
-    error = ended.order_by("-created_at").values_list("error", flat=True).first()
+def _problem(agent: Any) -> str:
+    newest = Run.objects.filter(pk=agent.newest["id"], private_to=None)
+    error = newest.values_list("error", flat=True).first()
     return str(error["message"]) if error else ""

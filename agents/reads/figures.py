@@ -20,8 +20,9 @@ from heartbit_site.base.query import fetch_named, fetch_one
 
 HOUR: Final = timedelta(hours=1)
 COLUMNS: Final = (
-    "hour, version_id, agent, model, is_root, runs, ended, failed, lasted, waited, calls, "
-    "unpriced, tokens, cost_usd, last_run"
+    "hour, version_id, agent, model, is_root, runs, ended, succeeded, failed, seconds, lasted, "
+    "waited, calls, unpriced, tokens, input_tokens, cost_usd, tree_cost_usd, tree_unpriced, "
+    "last_run"
 )
 _LAST: Final = "SELECT max(hour) FROM agents_hourlyfigures"
 
@@ -40,46 +41,63 @@ _WAITS: Final = (
     "coalesce(r.started_at, CASE WHEN r.status = 'queued' AND r.available_at <= %(now)s "
     "THEN %(now)s END) - r.created_at"
 )
+#: Cost of a workflow's run and the runs below it, and its calls without a price; null unless asked.
+_TREE: Final = """
+    CASE WHEN %(trees)s AND r.kind = 'workflow' THEN (
+        WITH RECURSIVE below AS (
+            SELECT r.id UNION ALL SELECT c.id FROM below b JOIN agents_run c ON c.parent_id = b.id
+        )
+        SELECT ARRAY[sum(u.cost_usd), count(*) FILTER (WHERE u.cost_usd IS NULL)]
+        FROM below b JOIN base_usageentry u ON u.run_id = b.id
+    ) END
+"""
 #: CTE of the figures of a workspace from its runs, from ``start`` to before ``till``. Each part is
 #: read by an index: run_recent, run_ended, usage_by_workspace. How long a run has waited that has
 #: not ended is for readers alone, from ``waiting_from``: it counts again with the hour of its end.
 LIVE: Final = f"""
     found AS (
         SELECT {_hour("r.created_at")} AS hour, r.version_id, r.agent, r.model,
-               r.parent_id IS NULL AS is_root, 1 AS runs, 0 AS ended, 0 AS failed,
-               NULL::int AS lasted, NULL::int AS waited, 0 AS calls, 0 AS unpriced,
-               0::bigint AS tokens, 0::numeric AS cost_usd, r.id AS last_run
+               r.parent_id IS NULL AS is_root, 1 AS runs, 0 AS ended, 0 AS succeeded,
+               0 AS failed, NULL::float AS seconds, NULL::int AS lasted, NULL::int AS waited,
+               0 AS calls, 0 AS unpriced, 0::bigint AS tokens, 0::bigint AS input_tokens,
+               0::numeric AS cost_usd, NULL::numeric[] AS tree, r.id AS last_run
         FROM agents_run r
         WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction'
               AND r.created_at >= %(start)s AND r.created_at < %(till)s
         UNION ALL
-        SELECT {_hour("r.created_at")}, r.version_id, r.agent, r.model, true, 0, 0, 0, NULL,
-               {bucket(f"date_part('epoch', {_WAITS})")}, 0, 0, 0, 0, NULL
+        SELECT {_hour("r.created_at")}, r.version_id, r.agent, r.model, true, 0, 0, 0, 0, NULL,
+               NULL, {bucket(f"date_part('epoch', {_WAITS})")}, 0, 0, 0, 0, 0, NULL, NULL
         FROM agents_run r
         WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction' AND r.parent_id IS NULL
               AND r.finished_at IS NULL
               AND r.created_at >= %(waiting_from)s AND r.created_at < %(till)s
         UNION ALL
         SELECT {_hour("t.finished_at")}, r.version_id, r.agent, r.model, r.parent_id IS NULL,
-               0, 1, (r.status IN ('failed', 'quarantined'))::int,
+               0, 1, (r.status = 'succeeded')::int, (r.status IN ('failed', 'quarantined'))::int,
+               date_part('epoch', r.finished_at - r.started_at),
                {bucket("date_part('epoch', r.finished_at - r.started_at)")},
                CASE WHEN r.parent_id IS NULL
                     THEN {bucket("date_part('epoch', r.started_at - r.created_at)")} END,
-               0, 0, 0, 0, NULL
+               0, 0, 0, 0, 0, {_TREE}, NULL
         FROM agents_run t JOIN agents_run r ON r.root_id = t.id
         WHERE t.workspace_id = %(workspace)s AND t.parent_id IS NULL AND r.kind <> 'extraction'
               AND t.finished_at >= %(start)s AND t.finished_at < %(till)s
         UNION ALL
         SELECT {_hour("u.at")}, r.version_id, coalesce(r.agent, ''), coalesce(r.model, ''),
-               r.parent_id IS NULL, 0, 0, 0, NULL, NULL, 1, (u.cost_usd IS NULL)::int,
-               u.input_tokens::bigint + u.output_tokens, coalesce(u.cost_usd, 0), NULL
+               r.parent_id IS NULL, 0, 0, 0, 0, NULL, NULL, NULL, 1, (u.cost_usd IS NULL)::int,
+               u.input_tokens::bigint + u.output_tokens, u.input_tokens::bigint,
+               coalesce(u.cost_usd, 0), NULL, NULL
         FROM base_usageentry u LEFT JOIN agents_run r ON r.id = u.run_id
         WHERE u.workspace_id = %(workspace)s AND u.at >= %(start)s AND u.at < %(till)s
     ), live AS (
         SELECT hour, version_id, agent, model, is_root, sum(runs) AS runs, sum(ended) AS ended,
-               sum(failed) AS failed, {_counted("array_agg(lasted)")} AS lasted,
+               sum(succeeded) AS succeeded, sum(failed) AS failed,
+               coalesce(sum(seconds), 0) AS seconds, {_counted("array_agg(lasted)")} AS lasted,
                {_counted("array_agg(waited)")} AS waited, sum(calls) AS calls,
-               sum(unpriced) AS unpriced, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd,
+               sum(unpriced) AS unpriced, sum(tokens) AS tokens,
+               sum(input_tokens) AS input_tokens, sum(cost_usd) AS cost_usd,
+               coalesce(sum(tree[1]), 0) AS tree_cost_usd,
+               coalesce(sum(tree[2]), 0) AS tree_unpriced,
                (array_agg(last_run ORDER BY last_run DESC NULLS LAST))[1] AS last_run
         FROM found GROUP BY hour, version_id, agent, model, is_root
     )
@@ -113,7 +131,14 @@ def _merged(column: str) -> str:
 
 
 def read_figures(
-    query: str, workspace_id: int, *, since: datetime, now: datetime, **values: int | None
+    query: str,
+    workspace_id: int,
+    *,
+    since: datetime,
+    now: datetime,
+    waiting: bool = False,
+    trees: bool = False,
+    **values: object,
 ) -> list[dict[str, Any]]:
     """Return the rows of a query of the figures of a workspace, with ``lasted`` and ``waited``.
 
@@ -122,6 +147,9 @@ def read_figures(
         workspace_id: The workspace.
         since: All of its hour counts, unless it is at most two hours ago: runs alone are read then.
         now: The present.
+        waiting: Count in ``waited`` also what runs have waited that have not ended.
+        trees: Add up ``tree_cost_usd`` and ``tree_unpriced``, which are 0 otherwise for hours
+            without rows: reading them costs as much as there are runs below workflows.
         values: Further parameters of the query.
     """
     first = floor_hour(since)
@@ -132,7 +160,8 @@ def read_figures(
         "start": since if is_short else max(first, rolled_until()),
         "till": now + HOUR,  # the database's clock may be ahead
         "now": now,
-        "waiting_from": since if is_short else first,
+        "waiting_from": (since if is_short else first) if waiting else now + HOUR,
+        "trees": trees,
     }
     rows = fetch_named(query, {**given, **values})
     for row in rows:

@@ -133,7 +133,7 @@ def read_health(workspace_id: int, span: timedelta, now: datetime) -> HealthRepo
     A run counts when it is accepted; its failure, duration and delay when its tree ends. What a run
     has waited that has not ended counts, too, unless it was accepted in an hour with rows.
     """
-    rows = read_figures(_PAIRS, workspace_id, since=now - span, now=now)
+    rows = read_figures(_PAIRS, workspace_id, since=now - span, now=now, waiting=True)
     roots = [row for row in rows if row["is_root"]]
     delays = _summed(row["waited"] for row in roots)
     ended, failed = (sum(row[name] for row in roots) for name in ("ended", "failed"))

@@ -152,7 +152,7 @@ def _rows(query: str, workspace: Workspace) -> list[dict[str, Any]]:
 
 
 def _figures(
-    query: str, workspace: Workspace, begin: datetime, **values: int
+    query: str, workspace: Workspace, begin: datetime, **values: Any
 ) -> list[dict[str, Any]]:
     return read_figures(query, workspace.pk, since=begin, now=timezone.now(), **values)
 

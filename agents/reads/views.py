@@ -14,7 +14,10 @@ AgentState = Literal["idle", "busy", "error", "stopped"]
 
 
 class AgentMetricsOut(View):
-    """Figures of an agent's runs, as orchestrator and as sub-agent."""
+    """Figures of an agent's runs, as orchestrator and as sub-agent, also of deleted ones.
+
+    A run counts when it is accepted; its end and duration when its tree ends.
+    """
 
     runs: int
     succeeded: int
@@ -31,7 +34,10 @@ class AgentMetricsOut(View):
 
 
 class WorkflowFiguresOut(View):
-    """Figures of the runs of a workflow, or of all workflows of a pattern, of the last days."""
+    """Figures of the runs of a workflow, or of all workflows of a pattern, of the last 30 days.
+
+    A run counts when it is accepted; its success, duration and cost when its tree ends.
+    """
 
     runs: int
     succeeded: int
@@ -39,7 +45,9 @@ class WorkflowFiguresOut(View):
     success_rate: float | None = Field(
         description="Share of successes among runs that succeeded or failed."
     )
-    median_seconds: Seconds | None = Field(description="Median from the start to the end.")
+    median_seconds: Seconds | None = Field(
+        description="Median from the start to the end, at most 5 % off."
+    )
     cost_usd: Money | None = Field(
         description="US dollars, nodes' runs included. Null: a price is unknown."
     )

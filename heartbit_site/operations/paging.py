@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db.models import CharField, DateTimeField, Model, QuerySet, UUIDField
-from django.db.models.functions import Left, Length
+from django.db.models.functions import Cast, Left, Length
 
 from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.base.moments import TooFarError, to_utc
@@ -36,7 +36,7 @@ class CursorError(HeartbitError):
 
 
 def page(
-    rows: QuerySet[M], order: str, cursor: str | None, limit: int
+    rows: QuerySet[M], order: str, cursor: str | None, limit: int, *, walked: bool = True
 ) -> tuple[list[M], str | None]:
     """Return one page of rows of the database.
 
@@ -45,6 +45,8 @@ def page(
         order: The field that is their place, as Django sorts by it: ``-pk`` is the newest first.
         cursor: ``next_cursor`` of the page before.
         limit: How many at most.
+        walked: False: sort all rows that match, found by another index, instead of walking the
+            index of the place, which reads all rows if few of them match.
 
     Returns:
         The rows, and the cursor of the next page; None: there is none.
@@ -52,13 +54,25 @@ def page(
     Raises:
         CursorError: It is no cursor.
     """
-    by = order.removeprefix("-")
-    if cursor is not None:
-        further = "lt" if order.startswith("-") else "gt"
-        rows = rows.filter(**{f"{by}__{further}": _place(rows, by, cursor)})
-    found = list(rows.order_by(order)[: limit + 1])
+    by, falls = order.removeprefix("-"), order.startswith("-")
+    text = Cast(by, CharField())  # sorts uuids as they do
+    place: Any = order if walked else text.desc() if falls else text.asc()
+    found = list(place_after(rows, order, cursor).order_by(place)[: limit + 1])
     more, found = len(found) > limit, found[:limit]
     return found, _written(getattr(found[-1], by)) if more else None
+
+
+def place_after(rows: QuerySet[M], order: str, cursor: str | None) -> QuerySet[M]:
+    """Return the rows behind a cursor, in no order.
+
+    Raises:
+        CursorError: It is no cursor.
+    """
+    if cursor is None:
+        return rows
+    by = order.removeprefix("-")
+    further = "lt" if order.startswith("-") else "gt"
+    return rows.filter(**{f"{by}__{further}": _place(rows, by, cursor)})
 
 
 def list_page(

@@ -25,8 +25,8 @@ from heartbit_site.contract.runs import (
     Sort,
     Status,
 )
-from heartbit_site.operations.run_search import RunFilter, matching, sorted_page
-from heartbit_site.operations.run_views import costs_of, seen, summaries, summary
+from heartbit_site.operations.run_search import RunFilter, sorted_page
+from heartbit_site.operations.run_views import costs_of, seen, summary
 
 T = TypeVar("T")
 
@@ -36,6 +36,10 @@ Wait = Annotated[
 ]
 
 
+_SORT = (
+    "The order; a minus: the highest first. Sorted by duration, cost or tokens are the newest "
+    "10,000 runs that match."
+)
 #: What a list is narrowed by.
 Text = Annotated[
     Word | None,
@@ -63,14 +67,14 @@ def list_runs(
     held: Annotated[
         bool, Field(description="List only live runs that are held since a restore.")
     ] = False,
-    sort: Annotated[Sort, Field(description="The order; a minus: the highest first.")] = "-started",
+    sort: Annotated[Sort, Field(description=_SORT)] = "-started",
 ) -> RunPageOut:
     """Return runs, the newest first; those of sub-agents on request.
 
     A row has the beginning of its task and no answer: `GET /runs/{id}` returns both whole.
     """
     wanted = RunFilter(agent, status, text, since, until, children=children, mine=mine, held=held)
-    found, following = sorted_page(summaries(matching(access, wanted)), sort, cursor, limit)
+    found, following = sorted_page(access, wanted, sort, cursor, limit)
     costs = costs_of(found)
     return RunPageOut(runs=[summary(run, costs) for run in found], next_cursor=following)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any, Final
+from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum
-from django.db.models.functions import Coalesce, Now
+from django.db.models import CharField, DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Cast, Coalesce, Now
 
 from agents.choices import Placement
 from agents.models import Run
@@ -17,10 +19,17 @@ from agents.models.run import WORDS
 from agents.querysets import id_range, readable
 from heartbit_site.base.access import Access
 from heartbit_site.base.models import UsageEntry
-from heartbit_site.operations.paging import number, page
+from heartbit_site.operations.paging import number, page, place_after
+from heartbit_site.operations.run_views import summaries
 
 #: A total is exact up to here.
 COUNTED: Final = 1000
+#: Sorted by a figure are the newest runs that match, up to here.
+SORTED: Final = 10_000
+#: Runs that are compared with the words of a search one by one: more are found by the index.
+COMPARED: Final = 200
+#: How long after its time of acceptance a run's id can be, as UUIDv7.
+_LATE: Final = 3_600_000 << 80
 _SPENT = UsageEntry.objects.filter(run_id=OuterRef("pk")).order_by().values("run_id")
 #: What a list can be sorted by, besides the time of acceptance.
 _FIGURES: Final = {
@@ -62,8 +71,17 @@ def matching(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     if wanted.since is not None:
         rows = rows.filter(created_at__gte=wanted.since)
     if wanted.until is not None:
-        rows = rows.filter(created_at__lt=wanted.until)
+        rows = _before(rows, access, wanted.until)
     return _says(rows, wanted.text) if wanted.text and wanted.text.strip() else rows
+
+
+def _before(rows: QuerySet[Run], access: Access, until: datetime) -> QuerySet[Run]:
+    """Runs accepted before a moment; ids rise with it, so newer ones are skipped by their ids."""
+    older = Run.objects.filter(workspace=access.workspace, created_at__lt=until)
+    last = older.order_by("-created_at").values_list("pk", flat=True).first()
+    if last is None:
+        return rows.none()
+    return rows.filter(created_at__lt=until, pk__lte=UUID(int=last.int + _LATE))
 
 
 def count(rows: QuerySet[Any]) -> int:
@@ -72,23 +90,35 @@ def count(rows: QuerySet[Any]) -> int:
 
 
 def sorted_page(
-    rows: QuerySet[Run], sort: str, cursor: str | None, limit: int
+    access: Access, wanted: RunFilter, sort: str, cursor: str | None, limit: int
 ) -> tuple[list[Run], str | None]:
-    """Return one page, as ``paging.page`` does.
+    """Return one page of the runs that match, as ``paging.page`` does.
 
     By time the cursor is a place. By a figure, which changes while runs work, it is a number of
-    rows: a row that changes meanwhile can be on two pages or on none.
+    rows: a row that changes meanwhile can be on two pages or on none. Sorted by a figure are the
+    newest ``SORTED`` runs that match.
 
     Raises:
         CursorError: It is no cursor of this list.
     """
     name, falls = sort.removeprefix("-"), sort.startswith("-")
+    rows = summaries(matching(access, wanted))
     if name == "started":
-        return page(rows, "-pk" if falls else "pk", cursor, limit)
+        order = "-pk" if falls else "pk"
+        if not wanted.text:
+            return page(rows, order, cursor, limit)
+        # A common word is found at once among the first runs; a rare one by the index of words,
+        # which the planner does not choose for a list in the order of ids.
+        near = place_after(matching(access, replace(wanted, text=None)), order, cursor)
+        first_ones = near.order_by(order).values("pk")[:COMPARED]
+        some, following = page(rows.filter(pk__in=first_ones), order, cursor, limit)
+        return (some, following) if following else page(rows, order, cursor, limit, walked=False)
     first = number(cursor) if cursor else 0
-    figure = _FIGURES[name]
-    order = figure.desc() if falls else figure.asc()
-    keys = list(rows.order_by(order, "-pk").values_list("pk", flat=True)[first : first + limit + 1])
+    newest = Cast("pk", CharField()).desc() if wanted.text else F("pk").desc()
+    among = matching(access, wanted).order_by(newest).annotate(figure=_FIGURES[name])
+    ranked = list(among.values_list("figure", "pk")[:SORTED])
+    ranked.sort(key=itemgetter(0), reverse=falls)  # of equal ones the newest first, both ways
+    keys = [pk for _, pk in ranked[first : first + limit + 1]]
     found = rows.in_bulk(keys[:limit])  # of few rows the other columns, some of which are long
     more = str(first + limit) if len(keys) > limit else None
     return [found[key] for key in keys[:limit] if key in found], more

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from django.core.cache import cache
@@ -22,7 +23,7 @@ from tests.bench.figures import Figure, Row
 from tests.bench.flow import Job
 from tests.bench.rest_client import RestClient
 from tests.bench.said import say
-from tests.bench.workloads import SOLO
+from tests.bench.workloads import LEAD, SOLO
 from tests.clients import Client
 from tests.web.people import person
 
@@ -76,7 +77,7 @@ def _times(workspace: Workspace, run: UUID) -> Iterator[tuple[str, float]]:
         _page(client, address)  # imports the view
         yield name, statistics.median(_page(client, address) for _ in range(ROUNDS))
     with RestClient(workspace) as program:
-        for path in ("/runs", "/usage"):
+        for path in ("/runs", "/usage", "/agents", "/workflow-statistics"):
             program.ask("GET", path)
             yield f"GET {path}", statistics.median(_asked(program, path) for _ in range(ROUNDS))
 
@@ -89,6 +90,9 @@ def _addresses(workspace: Workspace, run: UUID) -> dict[str, str]:
         "runs by words, all found": f"{work}/runs/?text=hello",
         "runs by cost": f"{work}/runs/?sort=-cost",
         "runs that failed": f"{work}/runs/?status=failed",
+        "runs that are queued": f"{work}/runs/?status=queued",
+        "runs of an idle agent": f"{work}/runs/?agent={LEAD}",
+        "runs until five days ago": f"{work}/runs/?until={_days_ago(5)}",
         "run": f"{work}/runs/{run}/",
         "inbox": f"{work}/inbox/",
         "schedules": f"{work}/schedules/",
@@ -102,6 +106,10 @@ def _addresses(workspace: Workspace, run: UUID) -> dict[str, str]:
         "admin: runs": "/admin/agents/run/",
         "admin: model calls": "/admin/base/usageentry/",
     }
+
+
+def _days_ago(days: int) -> str:
+    return f"{timezone.now() - timedelta(days=days):%Y-%m-%d}"
 
 
 def _page(client: Client, address: str) -> float:
