@@ -89,9 +89,7 @@ def test_ci_plays_what_make_test_leaves_out() -> None:
     [command] = [line for line in makefile.splitlines() if "$(RUNNER)" in line and "RIGS:%" in line]
     targets = {"RIGS": "rigs", "AUDITS": "AUDITS= ", "SOURCES": "check"}  # or leaves nothing out
     assert set(_between(command, "$(", ":%")) >= set(targets)
-    assert all(
-        re.search(rf"^make .*\b{target}", text, re.MULTILINE) for target in targets.values()
-    )
+    assert all(re.search(rf"^make .*\b{target}", text, re.MULTILINE) for target in targets.values())
     assert "sources" in re.findall(r"^check: (.*?) ##", makefile, re.MULTILINE)[0].split()
     for name in targets:
         rest = makefile.partition(f"\n{name} := ")[2].replace("\\\n", " ")
