@@ -80,7 +80,10 @@ def test_a_picture_is_seen_stored_and_encoded_anew(
         (["?"], "Picture 1 is not base64: encode its bytes."),
         ([coded(drawn()), coded(b"GIF7")], "Picture 2 is no PNG, JPEG, GIF or WebP picture"),
         ([coded(drawn()[:40])], "Picture 1 is damaged, and cannot be read."),
-        ([coded(drawn(size=(9_000, 5_000), mode="1"))], "Picture 1 has 45,000,000 pixels; at most 20,000"),
+        (
+            [coded(drawn(size=(9_000, 5_000), mode="1"))],
+            "Picture 1 has 45,000,000 pixels; at most 20,000",
+        ),
         (["artifact:x/y"], "Picture 1 is an artifact of no run here"),
     ],
 )
