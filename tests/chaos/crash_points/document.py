@@ -34,8 +34,8 @@ In every case another worker continues the run, within a lease and a sweep, and 
 succeeds**. The cases differ in the number of effects, the end of the call, and whether the model is
 called again:
 
-* **1** means one effect; **1 + n** means one more for each of n crashes at that moment, all under the
-  same idempotency key. A pure tool has no effect, so its executions are counted.
+* **1** means one effect; **1 + n** means one more for each of n crashes at that moment, all under
+  the same idempotency key. A pure tool has no effect, so its executions are counted.
 * Pure and transactional calls have no intent: for them "before the intent" means before the call
   begins, and "after the intent" when its function is called.
 * A call is **ok**, or **uncertain** if it cannot be known whether it took effect.
