@@ -47,7 +47,7 @@ class PartChangeOut(View):
 class SnapshotDiff(View):
     """All differences between two snapshots."""
 
-    prompt: str = Field(description="A unified diff; empty: the same.")
+    prompt: str = Field(description="A unified diff; empty: no change.")
     fields: list[FieldChangeOut]
     tools: list[PartChangeOut]
     team: list[PartChangeOut]

@@ -39,7 +39,9 @@ class RowChangeOut(View):
 
     kind: RowChangeKind
     key: list[KeyPartOut]
-    columns: list[ColumnChangeOut] = Field(description="All, or those that an update changes.")
+    columns: list[ColumnChangeOut] = Field(
+        description="All columns; of an update the changed ones."
+    )
 
 
 class TableChangeOut(View):

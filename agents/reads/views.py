@@ -156,9 +156,9 @@ class WorkerOut(View):
     slots: int = Field(description="Runs it holds at most.")
     slots_used: int = Field(description="Runs it holds.")
     queues: list[str] = Field(
-        description="Queues that it consumes; none: it tries one suspicious run alone, and leaves."
+        description="Queues that it consumes; none: it executes suspect runs and exits."
     )
-    runs: list[FleetRunOut] = Field(description="The first twenty of those it holds.")
+    runs: list[FleetRunOut] = Field(description="The first twenty runs that it executes.")
 
 
 class QueueOut(View):
@@ -204,7 +204,7 @@ class CountGaugeOut(View):
     """A count, and the limit that it has."""
 
     used: int
-    limit: int | None = Field(description="Null: there is none.")
+    limit: int | None = Field(description="Null: no limit.")
     percent: int | None = Field(description="Percentage of the limit; it may exceed 100.")
     state: State = Field(
         description="warning: the percentage that warns is reached; exceeded: nothing is left."
@@ -215,7 +215,7 @@ class MoneyGaugeOut(View):
     """An amount of US dollars, and the limit that it has."""
 
     used: Money
-    limit: Money | None = Field(description="Null: there is none.")
+    limit: Money | None = Field(description="Null: no limit.")
     percent: int | None = Field(description="Percentage of the limit; it may exceed 100.")
     state: State
 
@@ -259,7 +259,7 @@ class DayUseOut(View):
 class WorkspaceUsageOut(View):
     """Use of the workspace. Days and months begin at midnight UTC."""
 
-    tier: NameOrNull = Field(description="Null: no limits but those of the budgets.")
+    tier: NameOrNull = Field(description="Null: only budgets limit the workspace.")
     runs_today: CountGaugeOut
     tokens_this_month: CountGaugeOut
     usd_this_month: MoneyGaugeOut

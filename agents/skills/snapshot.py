@@ -31,13 +31,13 @@ class FileChangeOut(View):
 
     path: str
     kind: Literal["added", "removed", "changed"]
-    diff: str = Field(description="A unified diff; empty: it is no text, or too long.")
+    diff: str = Field(description="A unified diff; empty: not a text, or too long.")
 
 
 class SkillDiff(View):
     """All differences between two versions of a skill."""
 
-    body: str = Field(description="A unified diff of the instructions; empty: the same.")
+    body: str = Field(description="A unified diff of the instructions; empty: no change.")
     fields: list[FieldChangeOut]
     files: list[FileChangeOut]
 

@@ -40,7 +40,7 @@ COMMANDS: Final = {
     "agents": "List and manage agents.",
     "workflows": "List, check, run and move workflows.",
     "conversations": "List conversations, and post messages.",
-    "artifacts": "List and save what runs leave behind.",
+    "artifacts": "List and save artifacts and files of runs.",
     "drive": "List and manage files of the drive.",
     "schedules": "List and manage schedules.",
     "channels": "List and manage channels for inbound messages.",

@@ -132,7 +132,7 @@ class ChannelIn(Body):
 class ChannelChangeIn(ChannelIn):
     """Settings to change; a setting that is left out stays."""
 
-    mailbox: MailboxIn | None = Field(None, description="All of it; null: none is read any more.")
+    mailbox: MailboxIn | None = Field(None, description="The whole mailbox; null: read none.")
 
 
 NOUN = Noun("channels", read=MANAGE, write=MANAGE)

@@ -68,7 +68,7 @@ class ChangesOut(View):
 
     created: list[str]
     updated: list[str]
-    republished: list[str] = Field(description="With a new version, as what they use has changed.")
+    republished: list[str] = Field(description="Agents whose tools or skills changed.")
     unchanged: list[str]
     fields: dict[str, list[str]] = Field(description="Changed settings of the updated ones.")
     disabled: list[str]

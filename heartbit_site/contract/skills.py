@@ -39,7 +39,7 @@ class SkillOut(View):
     )
     size: int = Field(
         validation_alias=AliasPath("current_version", "size"),
-        description="Size of these files in bytes.",
+        description="Size of the files in bytes.",
     )
     agents: list[str] = Field(description="Agents of the workspace with the skill.")
     updated_at: Time

@@ -172,10 +172,10 @@ class ForkIn(Body):
         None, description="Replacement of the call's result: nothing runs again."
     )
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = Field(
-        None, description="Another version of the same agent."
+        None, description="Number of another version of the agent."
     )
     state: dict[str, JsonValue] | None = Field(
-        None, description="Values that replace those of keys of a workflow's state."
+        None, description="New values of keys of a workflow's state."
     )
 
 

@@ -41,7 +41,7 @@ class LimitsSpec(PlainSpec):
     activations: Positive = Field(10_000, description="Activations of nodes in one run.")
     items: Positive = Field(10_000, description="Entries of a list that a node handles.")
     state_bytes: Positive = Field(10_000_000, description="Size of the state as JSON.")
-    max_parallel: Positive | None = Field(None, description="Activations at the same time.")
+    max_parallel: Positive | None = Field(None, description="Concurrent activations of nodes.")
     timeout_seconds: Duration | None = Field(
         None, description="Seconds of work of one run, without waiting."
     )
@@ -100,12 +100,12 @@ class GraphSettings(Spec):
     order: Annotated[Literal["barrier", "ready"], Pinned(late=True)] = Field(
         "barrier",
         description=(
-            "Start of nodes: barrier (when the superstep before has ended) or ready (when what "
-            "they need has ended)."
+            "Start of nodes: barrier (after the previous superstep) or ready (after the nodes "
+            "that they need)."
         ),
     )
     failure: Annotated[Literal["fast", "finish"], Pinned(late=True)] = Field(
-        "fast", description="After an error: end the run at once, or when what runs has ended."
+        "fast", description="After an error: end the run at once, or after active nodes have ended."
     )
     limits: Annotated[LimitsSpec, Pinned(late=True)] = Field(
         default_factory=LimitsSpec, description="Limits of a run."

@@ -86,7 +86,7 @@ class NodeSpec(PlainSpec):
     )
     each: Condition = Field("", description="List whose entries the node handles one by one.")
     max_parallel: Positive | None = Field(
-        None, description="Entries that are handled at the same time."
+        None, description="Maximum of entries that are handled concurrently."
     )
     when: Condition = Field("", description="Condition without which the node is skipped.")
     input: Schema | None = Field(None, description="JSON Schema of the messages that it accepts.")

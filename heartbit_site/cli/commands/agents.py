@@ -33,14 +33,14 @@ NAME = common.argument("NAME", "The agent's name.")
 ANY = common.argument("[NAME]", "The agent's name; none: all.", None)
 NEW = common.argument("NAME", "Name for people and other agents, such as researcher.")
 TEMPLATE = common.option(
-    "--template NAME", "Begin with this template, as `heartbit agents templates` lists them.", None
+    "--template NAME", "Start from this template, as `heartbit agents templates` lists them.", None
 )
 READ_VERSION = common.option(
     "--version N", "Refuse if this is no longer the current version.", None, min=1
 )
-NUMBER = common.argument("NUMBER", "The version that comes back.", min=1)
+NUMBER = common.argument("NUMBER", "The version to restore.", min=1)
 FROM = common.argument("[FROM]", "A version's number; none: the one before TO.", None, min=1)
-TO = common.argument("[TO]", "Another; none: the current one.", None, min=1)
+TO = common.argument("[TO]", "The second version's number; none: the current version.", None, min=1)
 FORCE = common.flag(
     "--force",
     "Roll back even if tools, team or skills have changed: with today's, as a new version.",
@@ -113,7 +113,7 @@ SETTINGS: Final = body_options(
     contract.AgentIn,
     *("name", "system_prompt_file", "template"),
     system_prompt=common.option("--prompt -p TEXT", "Set the agent's role and instructions.", None),
-    tools=common.option("--tool NAME", "Give it this tool; may be repeated: others go.", []),
+    tools=common.option("--tool NAME", "Give it this tool and no other; may be repeated.", []),
     team=common.option("--member NAME", "Let it delegate to this agent; may be repeated.", []),
     enabled=typer.Option(None, "--enable/--disable", help="A stopped agent takes no new runs."),
     skills=common.option("--skill NAME", "Give it this skill; may be repeated.", []),
@@ -121,7 +121,12 @@ SETTINGS: Final = body_options(
         "--fallback-model MODEL", "Use this when the model fails; may be repeated.", []
     ),
     stop=common.option("--stop TEXT", "End an answer at this text; may be repeated.", []),
-    temperature=common.option("--temperature", "Set it: 0 is steady, 1 is lively.", None),
+    temperature=common.option("--temperature", "Set the randomness of answers, from 0 to 2.", None),
+    memory=typer.Option(
+        None,
+        "--memory/--no-memory",
+        help="Let it remember across runs: it gets memories at a run's start, and stores new ones.",
+    ),
     code_mode=typer.Option(
         None, "--code-mode/--no-code-mode", help="Let the model call tools from Python scripts."
     ),
@@ -158,7 +163,7 @@ def change(
     prompt_file: Path | None = PROMPT_FILE,
     version: int | None = READ_VERSION,
 ) -> int:
-    """Change what is named of an agent and publish it; what is not named stays."""
+    """Change the given settings of an agent and publish it; the others stay."""
     given = _with_prompt(settings, prompt_file)
     if given and version is not None:
         given["version"] = version
@@ -212,7 +217,7 @@ VERBS.do(
 
 @app.command(name="versions", cls=RemoteCommand)
 def list_versions(name: str = NAME) -> int:
-    """List what was published of an agent, the newest first."""
+    """List the published versions of an agent, the newest first."""
     found = backend().every(contract.LIST_VERSIONS, name=name)
     none = f"The agent {one_line(found.agent)} was never published."
     return print_list(found, VERSIONS, none=none)
@@ -227,7 +232,7 @@ def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> 
 
 @app.command(cls=RemoteCommand)
 def rollback(name: str = NAME, number: int = NUMBER, *, force: bool = FORCE) -> int:
-    """Bring an agent back to an earlier version; its runs stay as they are."""
+    """Restore an earlier version of an agent; its runs keep theirs."""
     body = contract.RollbackIn(force=force)
     done = call(contract.ROLL_BACK, body, name=name, number=number)
     print_done(done, f"{done.agent} is v{done.version} now: its next runs use it.")
@@ -247,7 +252,7 @@ def status(name: str | None = ANY) -> int:
 
 @app.command(cls=RemoteCommand)
 def start(name: str = NAME) -> int:
-    """Let a stopped agent take runs again; its runs resume."""
+    """Start a stopped agent: it accepts runs again, and its runs resume."""
     found = call(contract.START_AGENT, name=name)
     return print_done(found, f"The agent {one_line(found.name)} is started.")
 
@@ -256,7 +261,7 @@ def start(name: str = NAME) -> int:
 def stop(name: str = NAME) -> int:
     """Stop an agent: it takes no runs, and running ones are requeued.
 
-    Nothing is lost: queued and waiting runs stay, and go on when it is started.
+    Nothing is lost: queued and waiting runs stay, and continue when it is started.
     """
     found = call(contract.STOP_AGENT, name=name)
     print_done(found, f"The agent {one_line(found.name)} is stopped.")

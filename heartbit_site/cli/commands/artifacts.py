@@ -43,7 +43,10 @@ ARTIFACTS.download(
     "file", contract.FETCH_WORK_FILE, "Save a file of the folder of a run's tree.", named="path"
 )
 ARTIFACTS.list_of(
-    "blackboard", contract.LIST_BLACKBOARD, BLACKBOARD, "List what the runs of a tree share."
+    "blackboard",
+    contract.LIST_BLACKBOARD,
+    BLACKBOARD,
+    "List the blackboard of a run's tree.",
 )
 ARTIFACTS.do(
     "entry",

@@ -33,9 +33,9 @@ AUDIT.list("List changes and decisions in a workspace, the newest first.", limit
 
 @app.command(cls=RemoteCommand)
 def verify() -> int:
-    """Check every entry, and print how each chain ends; exit 1 when one does not hold.
+    """Check every entry, and print the end of each chain; exit 1 if one is broken.
 
-    Entries that were cut off at the end leave a chain that holds: keep the printed numbers and
+    Missing entries at the end cannot be detected: keep the printed numbers and
     hashes elsewhere, and compare.
     """
     return print_chains(call(VERIFY_ALL_AUDITS, reads_only=True))

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from heartbit_site.backup.restore import Restored
 
 TARGET = common.argument("TARGET", "A new file, or a directory for a file named after the time.")
-WITHOUT_KEYS = common.flag("--without-keys", "Leave the key files out: keep them elsewhere.")
+WITHOUT_KEYS = common.flag("--without-keys", "Leave out the key files: keep them in another place.")
 FILE = common.argument("FILE", "The file that `heartbit backup` wrote.")
-REPLACE = common.flag("--replace", "Delete what is in the database and the folders.")
+REPLACE = common.flag("--replace", "Delete the content of the database and the folders.")
 GOES_ON = common.flag(
     "--continue", "Nothing has run since the backup: let everything continue by itself."
 )

@@ -41,11 +41,11 @@ def _show(one: contract.BudgetOut) -> None:
 
 app = common.group()
 BUDGETS: Final = Verbs(app, "budget", contract.LIST_BUDGETS, TABLE)
-AGENT: Final = common.option("--agent -a NAME", "Limit this agent's runs alone.", None)
-PERSON: Final = common.option("--person NAME", "Limit this person's runs alone.", None)
-SCHEDULE: Final = common.option("--schedule NAME", "Limit this schedule's runs alone.", None)
+AGENT: Final = common.option("--agent -a NAME", "Limit only this agent's runs.", None)
+PERSON: Final = common.option("--person NAME", "Limit only this person's runs.", None)
+SCHEDULE: Final = common.option("--schedule NAME", "Limit only this schedule's runs.", None)
 
-BUDGETS.list("List the budgets with what was spent of them, the tier's included.")
+BUDGETS.list("List the budgets with their usage, the tier's included.")
 BUDGETS.do(
     "add",
     contract.CREATE_BUDGET,

@@ -24,7 +24,7 @@ from heartbit_site.contract import channels as contract
 
 NEW = common.argument("NAME", "Purpose of the channel, such as 'support mailbox'.")
 NAME = common.argument("NAME", "The channel's name, or its number.")
-KIND = common.option("", "Signed posts, or mails.", ...)
+KIND = common.option("", "webhook: signed JSON; email: mails.", ...)
 RENAME = common.option("--name NAME", "Give it this name.", None)
 STDIN = common.flag("--password-stdin", "Read the mailbox's password from standard input.")
 ASK = common.flag("--ask-password", "Ask for the mailbox's new password.")
@@ -69,7 +69,7 @@ def list_channels() -> int:
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
-    """Show a channel, and what came in last."""
+    """Show a channel and its last messages."""
     server = chosen.backend()
     found = _find(server, name)
     page = server.call(contract.LIST_INBOUND_MESSAGES, channel_id=found.id, limit=SHOWN)
@@ -126,7 +126,7 @@ def change(
     password_stdin: bool = STDIN,
     ask_password: bool = ASK,
 ) -> int:
-    """Change what is named of a channel; what is not stays."""
+    """Change the given settings of a channel; the others stay."""
     server = chosen.backend()
     found = _find(server, channel)
     given = {**settings, **deliver.given(server)} | ({} if name is None else {"name": name})
@@ -142,7 +142,7 @@ def change(
 
 @app.command(cls=RemoteCommand)
 def remove(name: str = NAME, *, yes: bool = common.YES) -> int:
-    """Remove a channel and the log of what came in; its conversations and runs stay."""
+    """Remove a channel and its log of messages; its conversations and runs stay."""
     server = chosen.backend()
     found = _find(server, name)
     chosen.confirm_removal(f"{one_line(found.name)} and its log of messages", yes=yes)

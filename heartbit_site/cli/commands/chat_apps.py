@@ -40,7 +40,7 @@ APPS.do(
 APPS.do(
     "change",
     contract.CHANGE_CHAT_APP,
-    "Change what is named of a chat app; what is not stays.",
+    "Change the given settings of a chat app; the others stay.",
     without=("signing_secret", "app_token"),
     entered="bot_token",
 )
@@ -62,7 +62,7 @@ APPS.do("check", contract.CHECK_CHAT_APP, "Ask the service whether it takes the 
 APPS.do("link", contract.LINK_CHAT_ACCOUNT, "Make the code that links your account.", once="code")
 APPS.remove(
     contract.UNLINK_CHAT_ACCOUNT,
-    "Let no account in the chat decide as you any more.",
+    "Unlink your account in the chat: it no longer decides as you.",
     word="unlink",
 )
 APPS.remove(contract.REMOVE_CHAT_APP, "Remove a chat app.", goes="the links of its accounts")

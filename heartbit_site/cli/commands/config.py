@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from heartbit_site.config.build import Configuration
 
 FILE = common.argument("FILE", "The file; none: HEARTBIT_CONFIG, or heartbit.toml here.", None)
-CONFIG = common.option("--config -C FILE", "Another way to give FILE.", None)
+CONFIG = common.option("--config -C FILE", "The same as FILE.", None)
 TARGET = common.argument("FILE", "Write to this file; - is standard output.", "-")
 PRUNE = common.flag(
     "--prune",
@@ -50,7 +50,7 @@ PRUNE = common.flag(
     "the file does not name.",
 )
 DRY_RUN = common.flag("--dry-run", "Show what an import would change, and change nothing.")
-FORCE = common.flag("--force", "Replace a file that is there.")
+FORCE = common.flag("--force", "Replace an existing file.")
 STANDARD_OUTPUT: Final = Path("-")
 
 app = common.group_without_default()
@@ -58,7 +58,7 @@ app = common.group_without_default()
 
 @app.command(cls=PrintingCommand)
 def check(file: Path | None = FILE, *, config: Path | None = CONFIG) -> int:
-    """Say everything that is wrong with a file; no service is needed."""
+    """List the faults of a file; no service is needed."""
     path = _found(file, config)
     set_up_django(read())
     configuration = _load(path)
@@ -109,7 +109,7 @@ def import_(
     dry_run: bool = DRY_RUN,
     yes: bool = common.YES,
 ) -> int:
-    """Make the agents, schedules and other definitions of a workspace what a file says.
+    """Create and change the agents, schedules and other definitions of a workspace from a file.
 
     At a terminal it asks first if it removes something: tools, team members, settings.
     """

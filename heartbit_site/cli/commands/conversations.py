@@ -53,11 +53,12 @@ CONVERSATIONS.do(
     "Begin a conversation with an agent, and print its id.",
     said="{id}",
     agent=AGENT,
+    title=common.option("--title", "Set the title; none: the first message's beginning.", None),
 )
 CONVERSATIONS.do(
     "change",
     contract.CHANGE_CONVERSATION,
-    "Change what is named of a conversation; what is not stays.",
+    "Change the given settings of a conversation; the others stay.",
 )
 
 PRIVATE_TABLE: Final = Table.of(

@@ -31,7 +31,7 @@ SET = common.option("--set FIELD=VALUE", "Set a field that is no secret; may be 
 STDIN = common.flag("--secrets-stdin", "Read the secrets from standard input, as a JSON object.")
 PERSONAL = common.flag("--personal", "Let only your own runs use it.")
 RENAME = common.option("--name NAME", "Give it this name.", None)
-ENABLED = typer.Option(None, "--enable/--disable", help="A disabled one is not used.")
+ENABLED = typer.Option(None, "--enable/--disable", help="A disabled credential is not used.")
 ASK = common.flag("--ask-secrets", "Ask for the secrets again.")
 
 EXAMPLE: Final = '{"password": "..."}'
@@ -80,7 +80,7 @@ def change(
     ask_secrets: bool = ASK,
     secrets_stdin: bool = STDIN,
 ) -> int:
-    """Change what is named of a credential; what is not stays."""
+    """Change the given settings of a credential; the others stay."""
     server = chosen.backend()
     row = _find(server, credential)
     given: dict[str, Any] = {}

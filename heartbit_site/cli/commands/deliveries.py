@@ -11,8 +11,8 @@ from heartbit_site.cli.options.verbs import Verbs
 from heartbit_site.cli.terminal.table import Table, print_list
 from heartbit_site.contract import webhooks as contract
 
-RUN = common.option("RUN", "Show deliveries of this run: its id, or how it begins.")
-STATUS = common.option("", "In this state.", None)
+RUN = common.option("RUN", "Show deliveries of this run: its id, or the beginning of it.")
+STATUS = common.option("", "List only deliveries in this state.", None)
 TABLE: Final = Table.of(
     contract.ResultDeliveryOut,
     "DELIVERY=id RUN=run_id:.18 STATUS ATTEMPTS WHERE=recipient:300 PROBLEM=error:300",

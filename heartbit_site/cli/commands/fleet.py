@@ -27,11 +27,11 @@ WORKER = common.argument(
     "[WORKER]", "The worker's id, host:pid or pid, as `heartbit fleet` shows; none: all.", None
 )
 PATIENCE = common.option("--timeout SECONDS", "Wait this long for each worker.", 120.0, min=1)
-QUEUE = common.argument("QUEUE", "As `heartbit fleet` shows it.")
+QUEUE = common.argument("QUEUE", "The queue's name, as `heartbit fleet` shows it.")
 WORKSPACE = common.argument("[WORKSPACE]", "The workspace's short name; none: everything.", None)
-TOOL = common.argument("TOOL", "As `heartbit tools` lists it.")
+TOOL = common.argument("TOOL", "The tool's name, as `heartbit tools` lists it.")
 PLACE = common.option(
-    "--workspace WORKSPACE", "Only in this one (its short name), not in all.", None
+    "--workspace WORKSPACE", "Only in this workspace (its short name), not in all.", None
 )
 REASON = common.option("TEXT", "Give a reason, shown in the fleet view and stored in the audit.")
 
@@ -48,7 +48,7 @@ app = common.group()
 
 @app.command(cls=RemoteCommand)
 def status() -> int:
-    """Show the workers, the queues, and what is wrong with them."""
+    """Show the workers, the queues, and their problems."""
     fleet = call(SHOW_FLEET, reads_only=True)
     return print_view(fleet, lambda: _print(fleet))
 
@@ -72,7 +72,7 @@ def _print(fleet: FleetOut) -> None:
 
 @app.command(cls=RemoteCommand)
 def stop(worker: str | None = WORKER, *, patience: float = PATIENCE) -> int:
-    """Stop one worker, or all: they hand their runs back and leave.
+    """Stop one worker, or all: they requeue their runs and exit.
 
     A supervisor that restarts whatever ends (docker-compose.yml, Kubernetes, systemd with
     Restart=always) starts the worker again: stop it there. `heartbit up` and the units in

@@ -29,19 +29,17 @@ class ForkOptions:
     """Options for the new run, by the names that the REST API has for them."""
 
     turn: int | None = common.option(
-        "--turn -t N", "The last turn that is kept; 0: the task alone.", None, min=0
+        "--turn -t N", "The last turn that is kept; 0: only the task.", None, min=0
     )
-    message: str = common.option("TEXT", "Tell the next model call this.")
-    task: str = common.option("TEXT", "Another task.")
+    message: str = common.option("TEXT", "Add this message to the next model call.")
+    task: str = common.option("TEXT", "Replace the task.")
     call_id: str = common.option("--call CALL", "A call of the turn, e.g. 2.0.")
     arguments: str | None = common.option(
-        "JSON", "Other arguments: all calls of the turn run again.", None
+        "JSON", "Replace the call's arguments: all calls of the turn run again.", None
     )
-    result: str | None = common.option("TEXT", "Another result: nothing runs again.", None)
-    version: int | None = common.option("NUMBER", "Another version of the agent.", None, min=1)
-    state: str | None = common.option(
-        "JSON", "Values that replace those of keys of a workflow's state.", None
-    )
+    result: str | None = common.option("TEXT", "Replace the result: nothing runs again.", None)
+    version: int | None = common.option("NUMBER", "Use another version of the agent.", None, min=1)
+    state: str | None = common.option("JSON", "Replace values of the workflow's state.", None)
 
     def body(self) -> ForkIn:
         """Return the request.
@@ -71,8 +69,8 @@ def fork(
 ) -> int:
     """Start a new run that continues from a turn of another, with your changes.
 
-    What was done before that turn's end is not done again. With --arguments the turn's calls run
-    again, and what they do outside happens again.
+    Work before that turn's end is not repeated. With --arguments the turn's calls run
+    again, with their external effects.
     """
     if local and INVOCATION.url:
         raise UsageError("--local is this process, --url another machine: choose one.")

@@ -17,11 +17,11 @@ from heartbit_site.contract.messages import (
     AgentMessageSummaryOut,
 )
 
-AGENT = common.argument("AGENT", "Whose inbox.")
+AGENT = common.argument("AGENT", "The agent whose inbox is listed.")
 MESSAGE = common.argument("[MESSAGE]", "Show all of this message; --json lists the ids.", "")
 
-SEND = common.option("--send TEXT", "Write this to the agent instead.")
-TASK = common.flag("--task", "With --send: it starts a run of the agent.")
+SEND = common.option("--send TEXT", "Send this message to the agent instead.")
+TASK = common.flag("--task", "With --send: start a run of the agent with the message.")
 
 BROADCAST: Final = "broadcast"  # every agent's inbox
 

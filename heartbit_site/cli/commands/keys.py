@@ -28,8 +28,8 @@ SCOPE = common.option(
     f"{', '.join(SCOPES)}; may be repeated; default: runs:read and runs:write.",
     [],
 )
-EXPIRES = common.option("DATE", "From then on it is refused; none: in 90 days.", None)
-FOREVER = common.flag("--no-expiry", "Make a key that lasts until it is revoked.")
+EXPIRES = common.option("DATE", "Let the key expire on this date; none: in 90 days.", None)
+FOREVER = common.flag("--no-expiry", "Make a key that does not expire.")
 
 MINE = common.flag("--mine", "Only your own keys, within your role, for the workspace of the key.")
 AS = common.option("--as USERNAME", "Act for this member and their own keys, in this installation.")
@@ -49,7 +49,7 @@ def create(
 ) -> int:
     """Make a key and print it, once.
 
-    A key makes none of its person's: people make their own on the page Account, or with --as here.
+    A key cannot create keys of its person: people use the page Account, or --as here.
     """
     given = _given(name, scope, expires, forever=forever)
     server = _backend(username)
@@ -68,7 +68,7 @@ def create(
 
 @app.command(name="list", cls=RemoteCommand)
 def list_keys(*, mine: bool = MINE, username: str = AS) -> int:
-    """List the keys, without what is secret of them."""
+    """List the keys, without their secret parts."""
     server = _backend(username, reads_only=True)
     own = mine or bool(username)
     return print_list(server.every(contract.LIST_OWN_KEYS if own else contract.LIST_KEYS), KEYS)

@@ -21,19 +21,19 @@ from heartbit_site.cli.terminal.table import Table, print_done, print_list, prin
 from heartbit_site.contract import knowledge as contract
 
 BASE = common.argument("BASE", "The knowledge base's name.")
-PATHS = common.argument("PATH...", "Documents, and folders of them.")
+PATHS = common.argument("PATH...", "Files, and folders of files.")
 NAME = common.argument("NAME", "The document's name.")
-QUERY = common.argument("QUERY", "A question, or words to look for.")
+QUERY = common.argument("QUERY", "A question, or words to search for.")
 PASSAGE = common.argument("ID", "The passage's number, as search shows it.")
 SETTINGS = body_options(
     contract.KnowledgeBaseIn,
     "name",
     description=common.option("--description TEXT", "Say what its documents are about.", None),
     drive_folder=common.option(
-        "--drive-folder FOLDER", "Take up this drive folder's files; '': none.", None
+        "--drive-folder FOLDER", "Import the files of this folder of the drive; '': of none.", None
     ),
 )
-IN_BASE = common.option("--base BASE", "Search this knowledge base alone.")
+IN_BASE = common.option("--base BASE", "Search only this knowledge base.")
 SOURCE = common.option("--source TEXT", "Name the origin, such as a URL.")
 NUMBER = common.option("--limit N", "Number of passages at most.", 10)
 
@@ -58,7 +58,7 @@ def create(name: str = BASE, *, settings: Annotated[Given, SETTINGS]) -> int:
 
 @app.command(cls=RemoteCommand)
 def refresh(base: str = BASE) -> int:
-    """Take up new, changed and deleted files of a base's folder of the drive now."""
+    """Import new, changed and deleted files of a base's folder of the drive now."""
     asked = chosen.call(contract.REFRESH_BASE, base=base)
     return print_done(
         asked, f"A worker will import the files of {output.one_line(asked.drive_folder)}."
@@ -172,7 +172,7 @@ def show(passage_id: int = PASSAGE) -> int:
 
 @app.command(cls=ChangeHereCommand)
 def read() -> int:
-    """Read the documents that wait, in this process and without a worker."""
+    """Read the waiting documents in this process, without a worker."""
     ensure_ready("heartbit_site.cli.backend.local", tools=False)
     from memory.actions.ingest_documents import ingest_documents
 

@@ -31,7 +31,7 @@ NEW = common.argument("NAME", "Name that its tools' names begin with, such as gi
 NAME = common.argument("NAME", "The server's name, or its number.")
 TOOL = common.option("--tool TOOL", "Accept only this tool's change; may be repeated.", [])
 YES = common.flag("--yes -y", "Accept without asking.")
-OPERATOR = common.flag("--operator", "Serve Heartbit's operations instead.")
+OPERATOR = common.flag("--operator", "Serve the operations of the REST API instead.")
 POLL_SECONDS: Final = 0.5
 
 
@@ -71,7 +71,7 @@ def list_servers() -> int:
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
-    """Show a server with its tools, and what it changed about them."""
+    """Show a server with its tools and their changes."""
     found = chosen.call(contract.SHOW_MCP_SERVER, server=name)
     return print_view(found, lambda: _print(found))
 
@@ -89,7 +89,7 @@ def add(name: str = NEW, *, settings: Annotated[Given, SETTINGS]) -> int:
 @app.command(cls=RemoteCommand)
 @with_groups
 def change(name: str = NAME, *, settings: Annotated[Given, SETTINGS]) -> int:
-    """Change what is named of a server; what is not stays. A URL replaces a program.
+    """Change the given settings of a server; the others stay. A URL replaces a program.
 
     An API's document is then read again.
     """
@@ -119,7 +119,7 @@ def connect(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def accept(name: str = NAME, *, tools: list[str] = TOOL, yes: bool = YES) -> int:
-    """Show what a server changed about its tools, and accept it after a question."""
+    """Show a server's changes of its tools, and accept them after a confirmation."""
     server = chosen.backend()
     found = server.call(contract.SHOW_MCP_SERVER, server=name)
     changed = _changed(found, tools)

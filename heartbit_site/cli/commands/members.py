@@ -21,7 +21,7 @@ app = common.group()
 MEMBERS: Final = Verbs(app, "member", contract.LIST_MEMBERS, TABLE)
 
 MEMBERS.list("List the members and their roles; superusers belong to it without being listed.")
-MEMBERS.do("me", contract.SHOW_ME, "Show who commands are done for, and with which rights.")
+MEMBERS.do("me", contract.SHOW_ME, "Show the person or key that commands act for, with the rights.")
 MEMBERS.do(
     "add",
     contract.ADD_MEMBER,

@@ -17,8 +17,8 @@ from heartbit_site.cli.terminal.table import Table, print_done, print_facts, pri
 from heartbit_site.contract import memories as contract
 
 ID = common.argument("ID", "The memory's number, as `heartbit memory list` shows it.")
-TEXT = common.argument("TEXT", "One statement that is understood alone.")
-QUERY = common.argument("[QUERY]", "Words to look for; none: the most notable.", "")
+TEXT = common.argument("TEXT", "One statement that can be understood by itself.")
+QUERY = common.argument("[QUERY]", "Words to search for; none: the most notable memories.", "")
 AGENT = common.option("--agent NAME", "Name the agent that recalls it.")
 USERNAME = common.argument("USERNAME", "The person, as they log in.")
 PERSON = common.option("--person USERNAME", "Name the person it concerns.")
@@ -32,8 +32,8 @@ SETTINGS = body_options(
 )
 REASON = common.option("--reason TEXT", "Keep this reason in the history.")
 FILE = common.argument("FILE", "The ZIP archive to write.")
-FORCE = common.flag("--force", "Replace a file that is there.")
-FORGOTTEN = common.flag("--forgotten", "List the forgotten ones instead.")
+FORCE = common.flag("--force", "Replace an existing file.")
+FORGOTTEN = common.flag("--forgotten", "List forgotten memories instead.")
 RUNS = common.flag("--runs", "Erase the person's runs and conversations as well, with archives.")
 FOUND = body_options(contract.MemorySettingsIn)
 NUMBER = common.option("--limit N", "Number of memories at most.", 10)
@@ -78,7 +78,7 @@ def recall(
 
 @app.command(cls=RemoteCommand)
 def change(memory_id: int = ID, text: str = TEXT, *, reason: str = REASON) -> int:
-    """Replace what a memory says; its history keeps what was."""
+    """Replace the text of a memory; its history keeps the former text."""
     changed = call(contract.CHANGE_MEMORY, {"text": text, "reason": reason}, memory_id=memory_id)
     return print_done(changed, f"Memory {changed.id} is changed.")
 
@@ -127,7 +127,7 @@ def clear(
 @app.command(cls=RemoteCommand)
 @with_groups
 def settings(*, given: Annotated[Given, FOUND]) -> int:
-    """Show by what memories are found and how long they are kept, or change it."""
+    """Show or change the embedding model, and the days that memories are kept."""
     found = call(contract.CHANGE_SETTINGS, given) if given else call(contract.SHOW_SETTINGS)
     return print_view(found, lambda: _print_settings(found))
 

@@ -29,7 +29,7 @@ from heartbit_site.contract.runs import (
     WAIT_FOR_RESULT,
 )
 
-SHOWN_RUN = common.argument("RUN", "The run's id, or how it begins; none: the last.", None)
+SHOWN_RUN = common.argument("RUN", "The run's id, or its beginning; none: the last.", None)
 LAST_RUNS = common.option("--last -n", "List at most N runs.", 20, min=1, max=1000)
 
 REFRESH_SECONDS: Final = 1.0

@@ -51,7 +51,7 @@ def set_price(
 
 @app.command(cls=RemoteCommand)
 def remove(model: str = MODEL, *, yes: bool = common.YES) -> int:
-    """Remove a price; the published one counts again, if there is one."""
+    """Remove a price; the published one applies again, if there is one."""
     server = chosen.backend()
     rows = server.every(contract.LIST_PRICES).prices
     found = [row for row in rows if model in (row.model, str(row.id))]

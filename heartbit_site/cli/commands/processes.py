@@ -16,7 +16,7 @@ from heartbit_site.config.telemetry import apply_telemetry
 from heartbit_site.embedded import client
 from heartbit_site.embedded.state import StateDirectory
 
-SLOTS = common.option("--concurrency -c", "Runs it holds at once.", 100, min=1)
+SLOTS = common.option("--concurrency -c", "Execute at most N runs at once.", 100, min=1)
 HEALTH = common.option("HOST:PORT", "Answer health checks there: /live and /ready.")
 
 
@@ -29,8 +29,8 @@ def serve(
 ) -> int:
     """Start a worker, which executes submitted runs.
 
-    On Ctrl-C or SIGTERM it hands its runs back and exits. Tool calls with effects that are under
-    way get HEARTBIT_DRAIN_SECONDS (25) to finish first.
+    On Ctrl-C or SIGTERM it requeues its runs and exits. Tool calls with effects that are in
+    flight get HEARTBIT_DRAIN_SECONDS (25) to finish first.
     """
     apply_telemetry(os.environ)
     health = parse_address(bind) if bind else None
@@ -113,8 +113,8 @@ IMPORTED: Final = (
 )
 
 PORT = common.option("", "Serve the web pages on this port.", 8000, min=1, max=65535)
-BIND = common.option("ADDRESS", "On which address.", "127.0.0.1")
-WORKER_SLOTS = common.option("--concurrency -c", "Runs the worker holds at once.", 100, min=1)
+BIND = common.option("ADDRESS", "Listen on this address.", "127.0.0.1")
+WORKER_SLOTS = common.option("--concurrency -c", "Execute at most N runs at once.", 100, min=1)
 
 
 def up(

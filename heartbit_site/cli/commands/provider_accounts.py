@@ -43,7 +43,7 @@ ACCOUNTS.do(
 ACCOUNTS.do(
     "change",
     contract.CHANGE_PROVIDER_ACCOUNT,
-    "Change what is named of an account; a new base URL takes the key again.",
+    "Change the given settings of an account; a new base URL needs the key again.",
     entered="key",
 )
 ACCOUNTS.do("check", contract.CHECK_PROVIDER_ACCOUNT, "Ask the provider whether it takes the key.")

@@ -21,7 +21,9 @@ from heartbit_site.config.locate import find
 from heartbit_site.config.telemetry import apply_telemetry
 
 CONFIG = common.option(
-    "--config -C FILE", "Whose agents; else HEARTBIT_CONFIG, or heartbit.toml here.", None
+    "--config -C FILE",
+    "Use this file; else HEARTBIT_CONFIG, or heartbit.toml here.",
+    None,
 )
 URL = common.option(
     "--url URL",

@@ -35,26 +35,31 @@ from heartbit_site.contract.turns import SHOW_TURN
 if TYPE_CHECKING:
     from agents.housekeeping.archive_runs import Archived
 
-AGENT = common.option("--agent -a NAME", "Only this agent's.")
-STATUS = common.option("--status -s", "Only those in this state.", None)
+AGENT = common.option("--agent -a NAME", "List only runs of this agent.")
+STATUS = common.option("--status -s", "List only runs in this state.", None)
 SEARCH = common.option(
     "--search -q WORDS",
     "Only those with these words in task, answer or error, or whose id begins so.",
     "",
 )
-OLDER = common.option("--older-than DAYS", "None: as the workspace's policy says.", None, min=0)
-DRY = common.flag("--dry-run", "Only say what would go.")
-TURN = common.option("--turn -t N", "One model call: what was sent and answered.", None, min=1)
+OLDER = common.option(
+    "--older-than DAYS",
+    "Set the age; none: the workspace's policy.",
+    None,
+    min=0,
+)
+DRY = common.flag("--dry-run", "Only print what would be archived.")
+TURN = common.option("--turn -t N", "Show this model call: its request and answer.", None, min=1)
 CASSETTE = common.option(
     "--cassette FILE",
     "Write only the model's answers, to be replayed in tests, into this file.",
     None,
 )
 TEXT = common.argument("TEXT", "The message.")
-HELD = common.flag("--held", "Only those that are held since a restore.")
-ALL_HELD = common.flag("--all", "All of the workspace that are held.")
-ONE = common.argument("[RUN]", "The run's id, or how it begins.", None)
-FORCE = common.flag("--force", "Replace a file that is there.")
+HELD = common.flag("--held", "List only runs that are held since a restore.")
+ALL_HELD = common.flag("--all", "Release all held runs of the workspace.")
+ONE = common.argument("[RUN]", "The run's id, or its first characters.", None)
+FORCE = common.flag("--force", "Replace an existing file.")
 
 app = common.group()
 
@@ -98,7 +103,7 @@ def show(run: str = common.RUN, *, turn: int | None = TURN) -> int:
 
 @app.command(cls=RemoteCommand)
 def retry(run: str = common.RUN) -> int:
-    """Do the task of a run that has ended again, as a new run on the same version.
+    """Repeat the task of an ended run, as a new run on the same version.
 
     A quarantined run is discarded with it.
     """
@@ -122,7 +127,7 @@ def unquarantine(run: str = common.RUN) -> int:
 
 @app.command(cls=RemoteCommand)
 def discard(run: str = common.RUN) -> int:
-    """Give a quarantined run up: it is cancelled, and its journal stays."""
+    """Discard a quarantined run: it is cancelled, and its journal stays."""
     found = call(DISCARD_RUN, run_id=common.run_id_of(run))
     return print_done(found, f"Run {found.id} is discarded.")
 
@@ -131,8 +136,8 @@ def discard(run: str = common.RUN) -> int:
 def release(run: str | None = ONE, *, everything: bool = ALL_HELD) -> int:
     """Let a run continue that is held since a restore, with all of its tree.
 
-    It was in flight in the backup, and may have continued elsewhere since: look first what it has
-    done. `heartbit runs list --held` lists such runs; `heartbit cancel` ends one.
+    The run was in flight in the backup, and may have continued elsewhere since: check its effects
+    first. `heartbit runs list --held` lists such runs; `heartbit cancel` ends one.
     """
     server = backend()
     if everything == (run is not None):
@@ -194,7 +199,7 @@ def archive(*, days: int | None = OLDER, dry_run: bool = DRY) -> int:
 def export(run: str = common.RUN, *, cassette: Path | None = CASSETTE, force: bool = FORCE) -> int:
     """Write a run with its sub-agents to stdout, one JSON object a run, as an archive holds it.
 
-    A cassette has the tasks and the model's answers alone: no prompt, no result of a tool, no key.
+    A cassette has only the tasks and the model's answers: no prompts, no results of tools, no keys.
     """
     ensure_ready("agents.runs.archive")
     if cassette is not None:

@@ -39,10 +39,10 @@ NEW = common.argument("NAME", "Purpose of the schedule, such as 'Monday sales re
 RENAME = common.option("--name NAME", "Give it this name.", None)
 NAME = common.argument("NAME", "The schedule's name, or its number.")
 CONVERSATION = common.flag(
-    "--conversation", "Post each task to one conversation, with its history."
+    "--conversation", "Post each task in the same conversation, with its history."
 )
-FROM = common.option("--from TIME", "The first moment, in the schedule's zone.", ...)
-TO = common.option("--to TIME", "The last one.", ...)
+FROM = common.option("--from TIME", "Begin of the span, in the schedule's time zone.", ...)
+TO = common.option("--to TIME", "End of the span.", ...)
 
 STYLES: Final = {
     "active": "green",
@@ -65,15 +65,20 @@ SETTINGS: Final = body_options(
     time_zone=common.option(
         "--time-zone", "Set the IANA time zone of the times; UTC unless set.", None
     ),
-    tool=common.option("--tool", "Call this tool of the agent, unasked.", None),
+    tool=common.option("--tool", "Call this tool of the agent, without a model.", None),
     arguments=json_option("--arguments", '{"url": "..."}', "Call --tool with these arguments."),
     input=json_option("--input", '{"topic": "owls"}', "Give a workflow this input."),
+    cost_brake=common.option(
+        "--cost-brake N",
+        "Pause it after a run that costs more than N times the median of the ten before.",
+        None,
+    ),
     test=json_option(
-        "--test", '{"tool": "..."}', "Let a tool, workflow or condition decide each time first."
+        "--test", '{"tool": "..."}', "Let a tool, workflow or condition decide about each firing."
     ),
     jitter_seconds=common.option(
         "--jitter SPAN",
-        "Fire up to so late, such as 5m.",
+        "Delay each firing by up to this time, such as 5m.",
         None,
         parser=lambda text: span(text, "--jitter") if text else None,
     ),
@@ -85,9 +90,9 @@ class RecurrenceOptions:
     """Options that say when: one of them is given."""
 
     cron: str = common.option("EXPRESSION", "Minute hour day month weekday: '0 9 * * MON'.")
-    every_seconds: str = common.option("--every SPAN", "Again and again, such as 15m or 1d.")
-    at: str = common.option("TIME", "Once, such as 2026-12-01T09:00.")
-    after: str = common.option("--in SPAN", "Once, so long from now, such as 3d.")
+    every_seconds: str = common.option("--every SPAN", "Fire at this interval, such as 15m or 1d.")
+    at: str = common.option("TIME", "Fire once, at this time, such as 2026-12-01T09:00.")
+    after: str = common.option("--in SPAN", "Fire once, after this time, such as 3d.")
 
     def given(self, zone: str, *, required: bool = True) -> dict[str, Any]:
         """Return the recurrence, or the one time, as the REST API takes it.
@@ -123,7 +128,7 @@ app = common.group()
 
 @app.command(name="list", cls=RemoteCommand)
 def list_schedules() -> int:
-    """List the schedules with what comes next."""
+    """List the schedules with their next firings."""
     return print_all(contract.LIST_SCHEDULES, SCHEDULES)
 
 
@@ -166,7 +171,7 @@ def change(
     when: RecurrenceOptions,
     deliver: TargetOptions,
 ) -> int:
-    """Change what is named of a schedule; what is not stays."""
+    """Change the given settings of a schedule; the others stay."""
     server = backend()
     found = _find(server, schedule)
     zone = settings.get("time_zone", found.time_zone)
@@ -180,7 +185,7 @@ def change(
 
 @app.command(cls=RemoteCommand)
 def show(name: str = NAME) -> int:
-    """Show a schedule: what it does, its next firings, and what became of the last ones."""
+    """Show a schedule: its settings, its next firings, and the outcomes of the last ones."""
     server = backend()
     found = _find(server, name)
     firings = server.call(contract.LIST_FIRINGS, schedule=str(found.id), limit=SHOWN).firings
@@ -212,14 +217,14 @@ def pause(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def resume(name: str = NAME) -> int:
-    """Let a paused schedule go on, from its next slot."""
+    """Resume a paused schedule, from its next firing."""
     found = _switch(name, enabled=True)
     return print_done(found, f"{one_line(found.name)} is resumed. {_coming(found)}")
 
 
 @app.command(cls=RemoteCommand)
 def backfill(name: str = NAME, *, begin: str = FROM, end: str = TO) -> int:
-    """Run the firings of a past span that have no run."""
+    """Run the missing firings of a past span."""
     server = backend()
     found = _find(server, name)
     zone = time_zone(found.time_zone)

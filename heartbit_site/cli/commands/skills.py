@@ -22,10 +22,10 @@ from heartbit_site.contract.agents import CHANGE_AGENT, SHOW_AGENT, AgentDetailO
 NAME = common.argument("SKILL", "The skill's name.")
 FILE = common.argument("[PATH]", "Print this file of it, e.g. SKILL.md.", None)
 FOLDER = common.argument("PATH", "The skill's folder, or a zip, tar or tar.gz of it.")
-NUMBER = common.argument("NUMBER", "The version that comes back.", min=1)
+NUMBER = common.argument("NUMBER", "The version to restore.", min=1)
 AGENT = common.argument("AGENT", "The agent's name.")
 FROM = common.argument("[FROM]", "A version's number; none: the one before TO.", None, min=1)
-TO = common.argument("[TO]", "Another; none: the current one.", None, min=1)
+TO = common.argument("[TO]", "The second version's number; none: the current version.", None, min=1)
 HASH: Final = 12  # characters of a hash
 
 app = common.group()
@@ -84,7 +84,7 @@ def diff(name: str = NAME, older: int | None = FROM, newer: int | None = TO) -> 
 
 @app.command(cls=RemoteCommand)
 def rollback(name: str = NAME, number: int = NUMBER) -> int:
-    """Bring a skill back to an earlier version; its agents are published again."""
+    """Restore an earlier version of a skill; its agents are published again."""
     done = chosen.call(contract.ROLL_SKILL_BACK, skill=name, number=number)
     return _saved(done, f"{done.name} is v{done.version} now.")
 

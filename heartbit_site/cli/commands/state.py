@@ -18,7 +18,7 @@ KEY = common.argument("KEY", "The entry's key.")
 VALUE = common.argument("VALUE", "The value: JSON, else a text.")
 AGENT = common.option("--agent -a NAME", "Use this agent's entries, not the workspace's.")
 CONVERSATION = common.option("--conversation ID", "Use this conversation's entries.")
-TTL = common.option("--ttl-seconds N", "Delete it after so many seconds; else it stays.", None)
+TTL = common.option("--ttl-seconds N", "Delete it after so many seconds; none: never.", None)
 
 app = common.group()
 

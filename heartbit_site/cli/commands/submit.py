@@ -22,7 +22,7 @@ PRIORITY = common.option(
 )
 KEY = common.option("KEY", "Start one run for this key, even if it is submitted again.", None)
 REVIEW = common.option(
-    "--review WHO", "Let them see the result first: anyone, group:NAME or person:USERNAME."
+    "--review WHO", "Let these people review the result: anyone, group:NAME or person:USERNAME."
 )
 CONFIG = common.option(
     "--config -C FILE", "The agents of this file instead of the installation's.", None

@@ -22,10 +22,10 @@ from heartbit_site.contract.fleet import TOOL_IN_WORKSPACE
 NAME = common.argument("NAME", "The tool's name.")
 REASON = common.option("TEXT", "Say why; models and people read it.")
 AGENT = common.option("--agent -a AGENT", "Call it as this agent, which has the tool.", ...)
-AS = common.option("--as NAME", "Call it for this member, with their permissions and credentials.")
+AS = common.option("--as NAME", "Call it with the permissions and credentials of this member.")
 ARGUMENTS = common.option("JSON", "Call it with these arguments.", "{}")
 APPROVE = common.flag("--approve", "Let the call wait for an approval.")
-NO_WAIT = common.flag("--no-wait", "Print the run's id and leave.")
+NO_WAIT = common.flag("--no-wait", "Print the run's id, without waiting for the end.")
 
 DESCRIPTION_WIDTH: Final = 200
 EXAMPLE: Final = '{"city": "Bergen"}'

@@ -28,12 +28,12 @@ DIGEST = common.option("", "Only the call that --json showed with it.")
 class DecisionOptions:
     """Options that say how a call is decided."""
 
-    yes: bool = common.flag("--yes -y", "Let it run as it was shown.")
-    edit: str | None = common.option("JSON", "Let it run with these arguments.", None)
+    yes: bool = common.flag("--yes -y", "Approve the call as it was shown.")
+    edit: str | None = common.option("JSON", "Approve the call with these arguments.", None)
     answer: str | None = common.option(
         "TEXT", "Answer it, if it is a question: text, or JSON.", None
     )
-    deny: str | None = common.option("REASON", "Do not; the model reads why.", None)
+    deny: str | None = common.option("REASON", "Deny the call; the model reads REASON.", None)
     always: Scope | None = common.option(
         "", "With --yes: such calls in this run, or of this agent, from now on.", None
     )
@@ -75,7 +75,7 @@ def approve(
 ) -> int:
     """Decide tool calls that wait for a person.
 
-    Without a run it lists what waits. On a terminal it then asks, one call after the other.
+    Without a run it lists the waiting calls. On a terminal it then asks, one call after the other.
     What an agent asks with ask_human is answered here as well.
     """
     return list_or_decide(APPROVAL, run, call, verdict.choice(), digest=digest)
@@ -128,7 +128,7 @@ def resolve(
     return list_or_decide(OUTCOME, run, call, resolution.choice())
 
 
-WAITING_RUN = common.argument("RUN", "The run's id, or how it begins; none: list all.", None)
+WAITING_RUN = common.argument("RUN", "The run's id, or its beginning; none: list all.", None)
 ANSWER = common.argument(
     "ANSWER", "The answer as JSON, null to decline; none: list the run's.", None
 )
@@ -170,8 +170,8 @@ def answer(
 ) -> int:
     """List and answer other waits of runs, such as reviews of results.
 
-    That is what waits for a person and is no tool call to approve or resolve. Without an answer it
-    is listed.
+    These wait for a person, but are not tool calls to approve or resolve. Without an answer they
+    are listed.
     """
     given = review.answer()
     if run is None or (text is None and given is None):

@@ -41,7 +41,7 @@ WEBHOOKS.do(
 WEBHOOKS.do(
     "change",
     contract.CHANGE_WEBHOOK,
-    "Change what is named of a webhook; what is not stays.",
+    "Change the given settings of a webhook; the others stay.",
     url=TO,
 )
 WEBHOOKS.do(
@@ -55,7 +55,7 @@ WEBHOOKS.list_of(
     "deliveries",
     contract.LIST_WEBHOOK_DELIVERIES,
     DELIVERIES,
-    "List what was sent to a webhook in the last 30 days, the newest first.",
+    "List the messages to a webhook in the last 30 days, the newest first.",
     limit=common.LAST,
 )
 WEBHOOKS.do("delivery", contract.SHOW_WEBHOOK_DELIVERY, "Show a message and its delivery.")

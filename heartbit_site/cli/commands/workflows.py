@@ -53,12 +53,12 @@ SETTINGS = common.option(
 FILE = common.option(
     "--config -C FILE", "Check this file instead of the installation's workflows.", None
 )
-VERSION = common.option("--to N", "Move to this version; else the current one.", None, min=1)
+VERSION = common.option("--to N", "Move to this version; none: the current one.", None, min=1)
 RUNS = common.option("--run RUN", "Move this run; may be repeated. Else all.", None)
 DRY_RUN = common.flag("--dry-run", "Only say which runs fit, and why others do not.")
 BUILT = common.argument("[NAME]...", "The workflows' names; none: all.", None)
 SVG = common.option("--svg FILE", "Write an SVG picture into this file instead.", None)
-FORCE = common.flag("--force", "Replace a file that is there.")
+FORCE = common.flag("--force", "Replace an existing file.")
 LAST_RUNS: Final = 5
 
 app = common.group()
@@ -104,7 +104,7 @@ def show(name: str = NAME) -> int:
 
 @app.command(cls=RemoteCommand)
 def check(name: str | None = ANY, *, file: Path | None = FILE) -> int:
-    """Say everything that is wrong with a workflow, or with all of them."""
+    """List the faults of a workflow, or of all workflows."""
     if file is not None:
         if name is not None:
             raise UsageError("A file is checked as a whole: leave out the name, or --config.")

@@ -30,5 +30,5 @@ WORKSPACES.do(
 WORKSPACES.do(
     "change",
     contract.CHANGE_WORKSPACE,
-    "Change what is named of the workspace that commands work in; what is not stays.",
+    "Change the given settings of the workspace that commands work in; the others stay.",
 )

@@ -102,12 +102,14 @@ def _flag(name: str, flag: str) -> str:
 
 def _help(name: str, field: FieldInfo, kind: Any) -> str:
     """Return the description of a field, opening with a verb, and its default."""
-    text = _NULL.sub("", field.description or f"The {name.replace('_', ' ')}.")
-    text = text.removeprefix("The ").rstrip(".")
+    unnamed = "It is enabled." if name == "enabled" else f"The {name.replace('_', ' ')}."
+    text = _NULL.sub("", field.description or unnamed)
+    text = text.rstrip(".")
+    if kind is bool:
+        return f"Set whether {text[0].lower()}{text[1:]}."
+    text = text.removeprefix("The ")
     if not text[1:2].isupper():  # an abbreviation, such as IANA
         text = text[0].lower() + text[1:]
-    if kind is bool:
-        return f"Set whether {text}."
     more = "; may be repeated" if get_origin(kind) is list else ""
     if field.default and isinstance(field.default, int | str):
         more += f"; {field.default} unless set"

@@ -76,11 +76,12 @@ IMAGES: Final[Any] = option("--image FILE", "Show the agent a picture, or a PDF'
 REQUIRE_APPROVAL: Final[Any] = flag(
     "--require-approval --approve", "Require approval of every tool call."
 )
-RUN: Final[Any] = argument("RUN", "The run's id, or how it begins.")
-ANY_RUN: Final[Any] = argument("RUN", "The run's id, or how it begins; none: all runs.", None)
+RUN: Final[Any] = argument("RUN", "The run's id, or its first characters.")
+ANY_RUN: Final[Any] = argument("RUN", "The run's id, or its beginning; none: all runs.", None)
 TASK_AGENT: Final[Any] = option("--agent -a NAME", "Let this agent do it; else the orchestrator.")
 MODEL: Final[Any] = option(
-    "--model -m PROVIDER:MODEL", "For this run and its sub-agents, such as openai:gpt-6-sol."
+    "--model -m PROVIDER:MODEL",
+    "Use this model, also for sub-agents, such as openai:gpt-6-sol.",
 )
 LAST: Final[Any] = option("--last -n", "List at most N.", 20, min=1, max=1000)
 PLAIN: Final[Any] = flag("--plain", "Plain lines instead of a live tree.")

@@ -178,8 +178,7 @@ def _shared() -> dict[str, Any]:
         *,
         server_url: str | None = common.option(
             "--url URL",
-            "Talk to this server ('': none); else HEARTBIT_URL, or [server] url of "
-            "HEARTBIT_CONFIG.",
+            "Use this server ('': none); else HEARTBIT_URL, or [server] url of HEARTBIT_CONFIG.",
             None,
             callback=use_url,
             expose_value=False,
@@ -193,13 +192,13 @@ def _shared() -> dict[str, Any]:
         ),
         workspace: str | None = common.option(
             "--workspace WORKSPACE",
-            "Work in this one (its short name); else HEARTBIT_WORKSPACE, or default.",
+            "Use this workspace (its short name); else HEARTBIT_WORKSPACE, or default.",
             None,
             callback=_use_workspace,
             expose_value=False,
         ),
         as_json: bool = common.option(
-            "--json", "Print JSON for machines.", common.OFF, callback=_use_json, expose_value=False
+            "--json", "Print JSON for programs.", common.OFF, callback=_use_json, expose_value=False
         ),
     ) -> None: ...
 

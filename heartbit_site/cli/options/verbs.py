@@ -6,7 +6,7 @@
 
     WEBHOOKS.list("List the webhooks, the newest first.")
     WEBHOOKS.do("add", CREATE_WEBHOOK, "Make a webhook.", first=("name",), once="secret")
-    WEBHOOKS.do("change", CHANGE_WEBHOOK, "Change what is named of a webhook; what is not stays.")
+    WEBHOOKS.do("change", CHANGE_WEBHOOK, "Change settings of a webhook; others stay.")
     WEBHOOKS.remove(REMOVE_WEBHOOK, "Remove a webhook.", goes="its log of deliveries")
 
 A part of the path is an argument, in the path's order; so is a field of the body that ``first``
@@ -55,8 +55,8 @@ from heartbit_site.contract.operation import Download, Operation
 
 _PLACE: Final = re.compile(r"\{(\w+)\}")
 
-TO: Final = common.option("--to FILE", "Write here; - is standard output; else to its name.")
-FORCE: Final = common.flag("--force", "Replace a file that is there.")
+TO: Final = common.option("--to FILE", "Write to this file; - is standard output; none: its name.")
+FORCE: Final = common.flag("--force", "Replace an existing file.")
 
 Shown = Callable[[Any], object]
 
@@ -272,8 +272,13 @@ class Verbs:
             noun = self.noun.rpartition(" ")[2]
             return _parameter(name, noun.upper(), f"The {self.noun}'s name, or its number.")
         word = name.removesuffix("_id")
-        article = "The " + (f"{self.noun}'s {word}" if name == word else f"{word}'s id")
-        return _parameter(name, word.upper(), f"{article.replace('_', ' ')}.")
+        if name != word:
+            text = f"The {word}'s id."
+        elif word in ("name", "username"):
+            text = f"The {self.noun}'s {word}."
+        else:
+            text = f"The {word}, as the list shows it."
+        return _parameter(name, word.upper(), text.replace("_", " "))
 
 
 def _parameter(name: str, metavar: str, text: str) -> inspect.Parameter:

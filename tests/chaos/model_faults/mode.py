@@ -20,7 +20,7 @@ STOPPED = "Stopped after working {} s (timeout_seconds of faulty)."
 ONCE = "the call, from its beginning"
 ALL = "the call, max_retries times"
 NOTHING = "nothing"
-TOLD = "nothing: the model is told, and asked to go on"
+TOLD = "nothing: the model reads the reason, and the run continues"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,7 @@ def unserved(name: str, fault: str, sees: str) -> Mode:
     return Mode(
         name=name,
         fault=fault,
-        does="does not run the tool and goes on",
+        does="does not run the tool, and continues",
         sees=sees,
         retried=TOLD,
         calls=2,

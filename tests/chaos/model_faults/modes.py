@@ -185,7 +185,7 @@ MODES: tuple[Mode, ...] = (
         does="asks the model for an answer twice, then fails",
         sees="The model of faulty gave 3 empty answers in a row (finish reason: stop): ask "
         "differently, or choose another model.",
-        retried="nothing: the model is told, and asked to answer",
+        retried="nothing: the model is asked for an answer",
         ends="failed",
         kind="model",
         calls=3,
@@ -232,7 +232,7 @@ MODES: tuple[Mode, ...] = (
     served(
         "duplicate-ids",
         "two tool calls with the same id",
-        "runs both once: it has ids of its own",
+        "runs both once: Heartbit gives its own ids",
         effects=2,
     ),
     served(
