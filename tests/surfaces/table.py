@@ -25,6 +25,7 @@ REASONS = {
     "tool": "Agents' tools write there; a page would be a second drive.",
     "kept": "Agents and programs keep it; people look at it by command.",
     "browser": "The browser that is notified has to ask for it itself.",
+    "figures": "Pages show what a person reads; these are owners and costs, for who asks for them.",
     "restored": "It follows a restore, which is made at a terminal; the run's page names the command.",
     "local": "It is about the processes or files of the machine that it runs on.",
 }
@@ -81,6 +82,7 @@ conversations.list_conversations | conversations list | chat | agents/conversati
 conversations.show_conversation | conversations show | conversation | agents/conversation | -code
 conversations.change_conversation | conversations change | conversation | -work | -code
 conversations.delete_conversation | conversations remove | conversation | -work | -code
+private_conversations.list_private_conversations | conversations private | -figures | agents/conversation | -code
 conversations.post_message | conversations post | conversation | -work | Conversation.say
 credentials.list_credential_types | credentials types | credentials | tools/credential add | -code
 credentials.list_credentials | credentials list | credentials | tools/credential | -code
