@@ -223,7 +223,7 @@ def link_account(app: ChatApp, command: ChatCommand) -> str:
             linked = ChatAccount.objects.filter(app=app, external_id=command.account).first()
             if linked is not None and not text:
                 return f"This account decides as {linked.user}."
-            return f"This is no code that is open here. {UNLINKED}"
+            return f"This code is not known here, or its 15 minutes are over. {UNLINKED}"
         others = ChatAccount.objects.filter(app=app, external_id=command.account)
         others.exclude(pk=row.pk).update(**_ENDED)
         row.external_id, row.code_digest, row.code_expires_at = command.account, "", None

@@ -70,7 +70,7 @@ Read it, and approve, change or reject it:
 
 The link is yours alone and serves for one decision. All that waits: {inbox}
 """
-_WAIT = """{agent} waits for {what}.
+_WAIT = """{agent} waits for {what}.{more}
 
 {facts}
 
@@ -204,8 +204,10 @@ def _wait_mail(wait: Wait, person: User, *, more: str = "") -> EmailMessage:
             agent=agent, facts=facts, more=more, link=link, inbox=_inbox(wait.run)
         )
         return EmailMessage(f"{agent} has a result for you to review", text, to=[person.email])
-    text = _WAIT.format(agent=agent, what=what, facts=facts, inbox=_inbox(wait.run))
-    return EmailMessage(f"{agent} waits for you: {what}", text, to=[person.email])
+    # A budget's question is Heartbit's own; what a model asks stays out of mails.
+    more = f" {question_of(wait).text}" if wait.kind == BUDGET.name else ""
+    text = _WAIT.format(agent=agent, what=what, more=more, facts=facts, inbox=_inbox(wait.run))
+    return EmailMessage(f"{agent} waits for {what}", text, to=[person.email])
 
 
 def _facts(run: Run, wait: Wait | None, tool: str = "", summary: str = "") -> str:

@@ -69,6 +69,8 @@ _IMPORT: Final = re.compile(r'@import (?:url\()?"([^"]+)"\)?;')
 _BESIDE: Final = re.compile(r'(?:from|import) "\./([\w-]+\.js)"')
 _OF_ICONS: Final = re.compile(r"icon|symbol|opens\(|_small|Place\(|_listed\(|Listing\(")
 _WORD: Final = re.compile(r"[a-z][a-z0-9_]+")
+#: Symbols that the theme's style sheet writes itself.
+_WRITTEN: Final = re.compile(r'content:"([a-z][a-z0-9_]+)"')
 _COMPRESSED: Final = {".css", ".js", ".svg", ".json"}
 
 
@@ -213,7 +215,7 @@ def _face(family: str, weights: str, url: str, more: str = "") -> str:
 
 def _symbols_used() -> set[str]:
     """Return the words that may be a symbol's name: those on lines that speak of icons."""
-    words = {"check_small"}  # which the theme's style sheet writes
+    words = set(_WRITTEN.findall((THEME / "css" / "styles.css").read_text()))
     for path in _sources():
         if path.suffix in {".py", ".html", ".js", ".toml"}:
             lines = path.read_text().split("\n")

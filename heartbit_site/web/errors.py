@@ -15,7 +15,7 @@ from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.workspace_scoped import WorkspaceScopedAdmin
 from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.database_faults import database_fault
-from heartbit_site.base.errors import NotFoundError
+from heartbit_site.base.errors import HeartbitError, NotFoundError
 from heartbit_site.base.rights import RefusedError, describe_closed_page
 from heartbit_site.shell.frame import PageFrame
 from heartbit_site.web.page import show
@@ -73,9 +73,13 @@ _PAGE: Final = (
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer a request whose view, or whose middleware, raised an error.
 
-    It renders no template: the layout of the pages reads the database.
+    A refusal of Heartbit's own is a page with its sentence: a trigger whose run cannot be started
+    raises it where a row is saved, in an admin class that knows of no triggers. The others render
+    no template, since the layout of the pages reads the database.
     """
     error = sys.exception()
+    if isinstance(error, HeartbitError) and request.path.startswith(_PEOPLES):
+        return render(request, "web/not_done.html", {"problem": str(error)}, status=409)
     fault = database_fault(error) if error is not None else None
     if fault is None:
         return of_defect(request)

@@ -24,6 +24,7 @@ from heartbit_site.base.access import Access
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.people import User
+from heartbit_site.base.visible_text import readable_json
 from heartbit_site.contract.problem import sentence
 from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs
@@ -178,6 +179,7 @@ def _facts(request: HttpRequest, access: Access, row: Schedule) -> dict[str, Any
         "part": part,
         "recipients": describe_targets([stored.deliver])[0],
         "mail": _mail_of(access),
+        "test": readable_json(stored.test) if stored.test else "",
         "asks": asks_of(stored.agent, approve=stored.require_approval, tool=stored.tool),
         **_coming(stored),
     }

@@ -34,15 +34,15 @@ def test_a_code_links_once_and_expires(app: ChatApp) -> None:
     code = make_code(access, app)
     assert code.text not in str(ChatAccount.objects.filter(app=app).values())
     for wrong in ("AAAAAAAAAAAA", "", code.text[:-1]):
-        assert "no code that is open" in send(app, command(wrong, "UEVE"))["text"]
+        assert "is not known here" in send(app, command(wrong, "UEVE"))["text"]
     link_text = f"link {code.text[:4]}-{code.text[4:8]}-{code.text[8:]}".lower()
     assert "now decides as" in send(app, command(link_text, "UANN"))["text"]
-    assert "no code that is open" in send(app, command(code.text, "UEVE"))["text"]
+    assert "is not known here" in send(app, command(code.text, "UEVE"))["text"]
     assert send(app, command("", "UANN"))["text"] == f"This account decides as {user.username}."
     second = make_code(access, app)  # the link ends with the wish for another
     assert ChatAccount.objects.get(app=app).external_id == ""
     ChatAccount.objects.filter(app=app).update(code_expires_at=Now())
-    assert "no code that is open" in send(app, command(second.text, "UANN"))["text"]
+    assert "is not known here" in send(app, command(second.text, "UANN"))["text"]
     entries = AuditEntry.objects.filter(workspace=app.workspace, action="chat_account.link")
     assert [(one.actor, one.via) for one in entries] == [(user.username, "chat")]
 

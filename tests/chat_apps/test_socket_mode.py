@@ -75,7 +75,7 @@ def test_a_connection_that_slack_ends_is_opened_again_and_nothing_is_lost(
     assert slack.connections >= 2
     [said] = slack.acknowledged
     assert said["payload"]["response_type"] == "ephemeral"
-    assert "no code that is open" in said["payload"]["text"]
+    assert "is not known here" in said["payload"]["text"]
 
 
 def test_an_envelope_that_a_killed_worker_left_decides_once(

@@ -69,6 +69,7 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
     heartbit: Command, afar: Afar, clerk: str
 ) -> None:
     asked = ("--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org")
+    asked = (*asked, "--review", "anyone", "--cost-brake", "3")
     for command, name in ((heartbit, f"{clerk} here"), (afar, f"{clerk} there")):
         added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--catch-up", "all")
         assert (added.code, added.err) == (0, "")
@@ -83,6 +84,8 @@ def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
             assert f"\n  {line}" in shown.out
         assert shown.out.count(", 09:00 (Europe/Berlin), in ") == 5, "the next ones"
         assert "results to   ann@example.org" in shown.out
+        assert "review by    anyone" in shown.out
+        assert "cost brake   3 times the usual" in shown.out
     here, there = (command("schedules", "list") for command in (heartbit, afar))
     assert without_distance(here.out) == without_distance(there.out)
     listed = here.out.splitlines()

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db.models import F
 
 from agents.actions.publish_agent import publish_agent
 from agents.actions.quotas import save_budget
-from agents.actions.waits import answer_wait
+from agents.actions.waits import _wait_mail, answer_wait
 from agents.choices import Placement, RunStatus
 from agents.live.follow import wait_for_end
 from agents.live.valkey import connect
@@ -137,6 +138,9 @@ class TestOfAPeriod:
         waits = [await asked(await studio.start("[[text: Done.]]")) for _ in range(2)]
         text = (await orm.run_in_thread(partial(question_of, waits[0]))).text
         assert "(91,000 of 100,000 tokens) has reached 90 percent" in text
+        owner = User(username="anne", email="anne@example.org", pk=1)
+        mail = await orm.run_in_thread(partial(_wait_mail, waits[0], owner))
+        assert f"waits for an owner to go on. {text}\n" in mail.body
         go_on = partial(answer_wait, waits[0], {"decision": "continue"}, by=ANNE)
         await orm.run_in_thread(go_on)
         for wait in waits:

@@ -56,7 +56,14 @@ def test_the_fonts_have_each_symbol_and_letter_that_pages_write() -> None:
         for first, ligatures in table.ligatures.items()
         for one in ligatures
     }
-    assert {"inbox", "smart_toy", "unfold_more", "arrow_back", "filter_list"} <= found
+    assert {
+        "inbox",
+        "smart_toy",
+        "unfold_more",
+        "arrow_back",
+        "filter_list",
+        "calendar_today",
+    } <= found
     text = TTFont(STATIC / assets.names()["heartbit/Inter-Regular.woff2"])
     assert {ord(letter) for letter in "Aéß€→≥…"} <= set(text.getBestCmap())
 

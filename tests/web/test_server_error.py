@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.utils.html import escape
+
+from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.web.errors import server_error
 
 if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
 
+SENTENCE = "There is no agent named <packer>."
 RAISE = "DO $$ BEGIN RAISE EXCEPTION 'told' USING ERRCODE = '{}'; END $$"
 
 
@@ -37,3 +42,19 @@ def test_a_page_says_that_the_database_is_away(
     assert response.status_code == status
     assert response.headers.get("Retry-After", "") == again
     assert says in response.content.decode()
+
+
+@pytest.mark.parametrize(("path", "status"), [("/admin/auth/group/add/", 409), ("/api/v1/x", 500)])
+def test_given_a_refusal_that_no_page_expects_then_a_person_reads_its_sentence(
+    workspace: Workspace, path: str, status: int
+) -> None:
+    """A trigger's is raised where an app's own admin saves a row."""
+    request = RequestFactory().get(path)
+    request.user = User.objects.create(username=workspace.slug)
+    try:
+        raise ConfigurationError(SENTENCE)
+    except ConfigurationError:
+        response = server_error(request)
+    page = response.content.decode()
+    assert response.status_code == status
+    assert (escape(SENTENCE) in page) is (status == 409)

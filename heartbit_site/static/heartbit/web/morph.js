@@ -75,5 +75,5 @@ function attributes(old, now) {
 function isKept(element, name, isScripted) {
   if (name === "style") return isScripted;
   if (name === "open") return element.matches("details, dialog");
-  return (name === "value" || name === "checked") && element.matches("input, textarea, select, option");
+  return (name === "value" || name === "checked") && element.matches("input, textarea, select");
 }
