@@ -43,7 +43,10 @@ def find_run(workspace: Workspace, run_id: str | UUID) -> Run:
         RunNotFoundError: No run has that id, or several have that prefix.
     """
     span = id_range(str(run_id))
-    rows = Run.objects.filter(workspace=workspace, pk__range=span)[:2] if span is not None else ()
+    if span is None:
+        return _only([], workspace, run_id)
+    # In the order of ids: newest first, the planner would walk all runs of the workspace.
+    rows = Run.objects.filter(workspace=workspace, pk__range=span).order_by("pk")[:2]
     return _only(rows, workspace, run_id)
 
 
