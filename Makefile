@@ -95,6 +95,9 @@ chaos: $(STAMP) ## Break things under load and count what is lost; ONLY=R1,R3 fo
 	@$(SYSTEM) "clocks that jump (R10)" libfaketime
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only $(ONLY)) $(if $(SIZE),--size $(SIZE)) $(ARGS)
 
+soak: $(STAMP) ## Measure the rate, then load with half of it for SECONDS (3600) and fail when memory, connections, tables or latency grow
+	@$(BIN)/python -m tests.chaos.soak $(if $(filter command line environment,$(origin SECONDS)),--seconds $(SECONDS)) $(ARGS)
+
 bench: $(STAMP) ## Measure; ONLY=W1,W2 for some workloads
 	@$(SYSTEM) "pages that are measured" chromium-headless-shell
 	@$(BIN)/python -m tests.bench $(if $(ONLY),--only $(ONLY)) $(ARGS)

@@ -107,7 +107,10 @@ def find_any_run(workspace: Workspace, run_id: str | UUID) -> Run:
 
 def _find_run(runs: QuerySet[Run], workspace: Workspace, run_id: str | UUID) -> Run:
     span = id_range(str(run_id))
-    rows = runs.filter(workspace=workspace, pk__range=span)[:2] if span is not None else ()
+    if span is None:
+        return _only([], workspace, run_id)
+    # In the order of ids: newest first, the planner would walk all runs of the workspace.
+    rows = runs.filter(workspace=workspace, pk__range=span).order_by("pk")[:2]
     return _only(rows, workspace, run_id)
 
 

@@ -1,6 +1,10 @@
-"""What R22 concludes from what it saw. The soak itself is long: ``make chaos ONLY=R22``."""
+"""What R22 concludes from what it saw, and a soak of seconds; an hour of it is ``make soak``."""
 
 from __future__ import annotations
+
+import json
+import subprocess
+import sys
 
 import pytest
 
@@ -8,6 +12,8 @@ from tests.chaos import session
 from tests.chaos.records import Asked, Event, Run
 from tests.chaos.soak.threads import attributed
 from tests.chaos.soak.trends import growth, ratio
+from tests.installation import BUILD
+from tests.server_process import ROOT
 
 
 def run(name: str, started: float, *, status: str = "succeeded") -> Run:
@@ -62,3 +68,23 @@ class TestRequestsOfAConversation:
 def test_the_soak_is_no_part_of_all_scenarios() -> None:
     assert frozenset({"R22"}) == session.WHEN_NAMED
     assert session.SCENARIOS.keys() > session.WHEN_NAMED
+
+
+def test_given_a_short_soak_then_it_measures_first_and_nothing_is_lost_or_drifts() -> None:
+    """Real servers, workers and deaths for half a minute, as ``make soak SECONDS=30``.
+
+    Of so few seconds nothing is said about growth: the promises have to hold, and the figures of
+    tables, connections and latency have to be there.
+    """
+    command = [sys.executable, "-m", "tests.chaos.soak", "--seconds", "30", "--seed", "7"]
+    played = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    row = json.loads((BUILD / "soak.json").read_text())
+    promises = ("lost", "model_calls_repeated", "effects_doubled", "approval_violations", "stuck")
+    assert {name: row["figure"][name] for name in promises} == dict.fromkeys(promises, 0), played
+    twice = 2 * row["also"]["runs_a_second"]
+    assert row["also"]["measured_a_second"] == pytest.approx(twice, rel=0.01)
+    assert row["also"]["kills"]
+    ratios = {"table_bytes_a_run", "connections", "latency_p95", "survivor_memory"}
+    assert {f"{name}_ratio" for name in ratios} <= row["figure"].keys()
+    assert played.returncode == (0 if row["pass"] else 1)
+    assert "latency_p95_ratio" in played.stdout

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from agents.housekeeping.roll_up_hours import roll_up_hours
 from agents.models import Agent, Run
+from agents.querysets import find_run
 from agents.reads.agent_status import agents_with_metrics, statuses
 from agents.reads.workflow_statistics import read_statistics
 from heartbit_site.base.access import Access
@@ -82,6 +83,9 @@ def test_given_many_runs_then_a_list_of_few_of_them_reads_few(access: Access) ->
     }
     found = {name: read(partial(list_runs, access, **one)) for name, one in given.items()}
     assert {name: rows for name, rows in found.items() if rows > FEW} == {}
+    oldest = Run.objects.filter(workspace=access.workspace).order_by("created_at")[:1].get()
+    assert read(partial(find_run, access.workspace, str(oldest.pk))) <= 1
+    assert read(partial(find_run, access.workspace, str(oldest.pk)[:18])) < FEW
     by_cost = read(lambda: list_runs(access, sort="-cost"))
     assert by_cost < 2 * SORTED + FEW
 

@@ -47,7 +47,7 @@ class Mix:
     Attributes:
         on: Where it goes.
         name: Begins every run's name.
-        a_second: How many runs are started a second, sub-agents not counted.
+        a_second: How many runs are started a second, sub-agents not counted; see ``pace``.
         seed: Which kinds come when.
         started: How many were.
         threads: The runs of each conversation, in order.
@@ -64,6 +64,7 @@ class Mix:
     doomed: list[UUID] = field(default_factory=list)
     steered: int = 0
     _began: float = field(default_factory=time.monotonic)
+    _before: int = 0
     _dice: random.Random = field(init=False)
     _kinds: list[str] = field(default_factory=list)
     _thread: Conversation | None = None
@@ -77,9 +78,13 @@ class Mix:
     def look(self) -> None:
         """Start what is due, and do what was to be done by now."""
         now = time.monotonic()
-        while self.started < (now - self._began) * self.a_second:
-            self._start()
+        while self.started - self._before < (now - self._began) * self.a_second:
+            self.start()
         self._act(now)
+
+    def pace(self, a_second: float) -> None:
+        """Start so many runs a second from now on."""
+        self.a_second, self._began, self._before = a_second, time.monotonic(), self.started
 
     def unfinished(self) -> int:
         """How many runs have not ended; what was to be done to them is done first."""
@@ -91,7 +96,8 @@ class Mix:
         while self._later and self._later[0][0] <= now:
             heapq.heappop(self._later)[2]()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start the next run now."""
         if not self._kinds:
             self._kinds = list(KINDS)
             self._dice.shuffle(self._kinds)

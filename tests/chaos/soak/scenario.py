@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from agents.models import Run
 from tests.chaos import report
@@ -20,7 +21,9 @@ from tests.chaos.approvals import origin
 from tests.chaos.checker import check, judge
 from tests.chaos.decider import Decider
 from tests.chaos.rig import rig, say
+from tests.chaos.soak.delays import delays
 from tests.chaos.soak.mix import Mix
+from tests.chaos.soak.rate import measured_rate
 from tests.chaos.soak.threads import attributed
 from tests.chaos.soak.trends import growth, ratio
 from tests.chaos.soak.vitals import Vitals
@@ -34,11 +37,13 @@ if TYPE_CHECKING:
     from tests.chaos.checker import Verdict
     from tests.chaos.records import Kill, Records
     from tests.chaos.records import Run as RunRecord
+    from tests.chaos.soak.delays import Quarters
     from tests.chaos.soak.vitals import Sample
     from tests.chaos.supervisor import Supervisor
 
 GROWTH_PERCENT_AN_HOUR = 5.0
-BOUNDED = 1.5  # the last third, in terms of the middle one
+BOUNDED = 1.5  # the last third to the middle one; of latency the last quarter to the first
+DEAD_SHARE = 0.5  # autovacuum keeps it near 0.2, and a minute's changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +52,13 @@ class Size:
 
     Attributes:
         seconds: Of load.
-        a_second: Runs started a second; the machine should idle most of the time.
+        a_second: Runs started a second; None: half of what is measured first.
         kill_every: Seconds between two deaths.
         fits: Whether it is long enough to see growth.
     """
 
     seconds: float
-    a_second: float
+    a_second: float | None
     kill_every: float
     fits: bool
 
@@ -66,11 +71,21 @@ SIZES = {
 
 def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
     """Soak and judge."""
-    how = SIZES[size]
+    return soak(SIZES[size], seed=seed, directory=directory)
+
+
+def soak(how: Size, *, seed: int, directory: Path) -> dict[str, Any]:
+    """Soak as long and at the pace that is given, and judge."""
     with rig(directory, workers=2) as on:
         survivor = Worker(queues=on.queue, environment=on.environment)
         with survivor, Decider(on.workspace, seed=seed, journal=on.decisions):
-            mix = Mix(on, f"r22-{seed}", how.a_second, seed)
+            mix = Mix(on, f"r22-{seed}", how.a_second or 0, seed)
+            measured = None
+            if how.a_second is None:
+                measured = measured_rate(mix, on)
+                say(f"{measured:.1f} runs a second; half of them for {how.seconds:g} s")
+                mix.pace(measured / 2)
+            began = timezone.now()
             vitals = Vitals(on, survivor.pid, directory / "vitals.jsonl")
             killer = _Killer(on.supervisor, every=how.kill_every, seed=seed)
             until = time.monotonic() + how.seconds
@@ -81,16 +96,22 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
                 vitals.look()
                 time.sleep(0.05)
             soaked = tuple(vitals.samples)
+            ended = timezone.now()
             _finish(on.supervisor, mix, vitals)
             stream_bytes = vitals.stream_bytes()
             vitals.close()
         say("judging")
+        quarters = delays(on.workspace, began, ended)
         ids = Run.objects.filter(workspace=on.workspace).values_list("pk", flat=True)
         left = on.collect(list(ids), kills=killer.kills, missed_windows=killer.missed_windows)
     BUILD.mkdir(exist_ok=True)
     shutil.copy(vitals.path, BUILD / "soak-vitals.jsonl")  # also when all is well
     verdict = _judge(left, mix)
-    return _row(how, verdict, mix, vitals, soaked, stream_bytes, runs=len(left.runs))
+    row = _row(how, verdict, mix, vitals, soaked, stream_bytes, quarters, runs=len(left.runs))
+    if measured is not None:
+        row["also"] |= {"measured_a_second": round(measured, 2)}
+    row["also"]["runs_a_second"] = round(mix.a_second, 2)
+    return row
 
 
 def _finish(supervisor: Supervisor, mix: Mix, vitals: Vitals) -> None:
@@ -160,6 +181,7 @@ def _row(
     vitals: Vitals,
     samples: Sequence[Sample],
     stream_bytes: float,
+    quarters: Quarters,
     *,
     runs: int,
 ) -> dict[str, Any]:
@@ -175,8 +197,15 @@ def _row(
         "heartbeats_ratio": ratio([each.heartbeats for each in samples]),
         "connections_ratio": ratio([each.connections for each in samples]),
         "survivor_files_ratio": ratio([each.survivor_files for each in samples]),
-        "valkey_other_keys_ratio": ratio([each.other_keys for each in samples], floor=20),
+        "valkey_lasting_keys_ratio": ratio([each.lasting_keys for each in samples], floor=20),
         "valkey_other_memory_ratio": ratio(besides),
+        "survivor_memory_ratio": ratio([each.survivor_mb for each in samples]),
+        "postgres_memory_ratio": ratio([each.postgres_mb for each in samples]),
+        "table_bytes_a_run_ratio": ratio(
+            [each.table_bytes / max(1, each.ended) for each in samples]
+        ),
+        "latency_p50_ratio": quarters.ratio("p50"),
+        "latency_p95_ratio": quarters.ratio("p95"),
     }
     figure = {name: round(value, 3) for name, value in figure.items()}
     target = {name: BOUNDED for name in figure if name.endswith("_ratio")}
@@ -185,6 +214,8 @@ def _row(
     if how.fits:
         figure["survivor_growth_percent_h"] = found
         target["survivor_growth_percent_h"] = GROWTH_PERCENT_AN_HOUR
+        figure["dead_rows_share"] = max(each.dead_share for each in samples[-len(samples) // 3 :])
+        target["dead_rows_share"] = DEAD_SHARE
     else:
         also["survivor_growth_percent_h_too_short"] = found
     first, last = samples[0], samples[-1]
@@ -205,6 +236,13 @@ def _row(
         "connections_max": max(each.connections for each in samples),
         "queued_max": max(each.queued for each in samples),
         "samples": len(samples),
+        "dead_rows_share_last": last.dead_share,
+        "table_mb_last": round(last.table_bytes / 1e6, 1),
+        "table_bytes_a_run_last": round(last.table_bytes / max(1, last.ended)),
+        "connections_last": last.connections,
+        "valkey_other_keys_last": last.other_keys,
+        "valkey_lasting_keys_last": last.lasting_keys,
+        **quarters.seconds(),
     }
     return report.row(
         "R22", runs=runs, seed=mix.seed, figure=figure, target=target, verdict=verdict, also=also

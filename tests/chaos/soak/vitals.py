@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SAMPLE_SECONDS = 10.0
 LOOK_SECONDS = 2.0
+NO_EXPIRY = -1  # as Valkey says it
 #: A run that may start and does not for so long is stuck.
 QUEUED_SECONDS = 30.0
 
@@ -33,9 +34,16 @@ _COUNTS = """
         count(*) FILTER (WHERE finished_at IS NOT NULL),
         (SELECT count(*) FROM agents_wait WHERE resolved_at IS NULL),
         (SELECT count(*) FROM agents_workerheartbeat WHERE left_at IS NULL),
-        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database())
-    FROM agents_run
+        (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()),
+        h.bytes, h.dead
+    FROM agents_run, (
+        SELECT sum(pg_relation_size(relid))::bigint AS bytes,
+               (sum(n_dead_tup) / greatest(1, sum(n_dead_tup + n_live_tup)))::float AS dead
+        FROM pg_stat_user_tables WHERE relname = ANY(%s)) h
+    GROUP BY h.bytes, h.dead
 """
+#: Tables whose rows are changed while runs work.
+HOT = ["agents_run", "agents_toolcall", "agents_wait", "agents_workerheartbeat"]
 _STUCK = """
     SELECT r.id::text, r.status FROM agents_run r
     LEFT JOIN agents_workerheartbeat w ON w.id = r.worker_id
@@ -56,8 +64,11 @@ class Sample:
         postgres_mb: All processes of it, shared pages counted once.
         valkey_mb: What Valkey says it uses.
         live_streams: Its keys that hold a run's live output; they stay for a day.
-        other_keys: All its other keys.
+        other_keys: All its other keys; most go within an hour, as the counter of each team.
+        lasting_keys: Those of them that never expire.
         doorbells: Messages on the workers' queue.
+        table_bytes: Of the tables whose rows change often, without indexes.
+        dead_share: Rows of them that await vacuum, of all their rows.
         queued: Runs that may start now.
     """
 
@@ -68,6 +79,7 @@ class Sample:
     valkey_mb: float
     live_streams: int
     other_keys: int
+    lasting_keys: int
     doorbells: int
     queued: int
     running: int
@@ -76,6 +88,8 @@ class Sample:
     open_waits: int
     heartbeats: int
     connections: int
+    table_bytes: int
+    dead_share: float
 
 
 @dataclass(slots=True)
@@ -134,18 +148,26 @@ class Vitals:
 
     def _take(self, at: float) -> Sample:
         with connection.cursor() as cursor:
-            cursor.execute(_COUNTS)
-            queued, running, waiting, ended, waits, heartbeats, connections = cursor.fetchone()
+            cursor.execute(_COUNTS, [HOT])
+            (counts,) = cursor.fetchall() or [(0,) * 9]
+        queued, running, waiting, ended, waits, heartbeats, connections, size, dead = counts
         valkey = self._client()
-        streams = sum(1 for _ in valkey.scan_iter("heartbit:live:*", count=1000))
+        others = [
+            key for key in valkey.scan_iter(count=1000) if not key.startswith(b"heartbit:live:")
+        ]
+        expiry = valkey.pipeline(transaction=False)
+        for key in others:
+            expiry.ttl(key)
+        lasting = sum(left == NO_EXPIRY for left in expiry.execute())
         return Sample(
             at=round(at, 1),
             survivor_mb=rss_mb(self.survivor),
             survivor_files=psutil.Process(self.survivor).num_fds(),
             postgres_mb=self._postgres_mb(),
             valkey_mb=valkey.info("memory")["used_memory"] / 1e6,
-            live_streams=streams,
-            other_keys=valkey.dbsize() - streams,
+            live_streams=valkey.dbsize() - len(others),
+            other_keys=len(others),
+            lasting_keys=lasting,
             doorbells=valkey.llen(self.on.queue),
             queued=queued,
             running=running,
@@ -154,6 +176,8 @@ class Vitals:
             open_waits=waits,
             heartbeats=heartbeats,
             connections=connections,
+            table_bytes=size,
+            dead_share=round(dead, 3),
         )
 
     def _postgres_mb(self) -> float:

@@ -1,0 +1,1 @@
+"""Simulation of a fleet: the processors and slots that a load takes; checked against figures."""
