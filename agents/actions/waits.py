@@ -137,8 +137,8 @@ def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
     if wait.kind == REVIEW.name:
         people = _deciders(wait.run, "")
         notify_browsers(wait.run.workspace, {person.pk for person in people})
-        mailed = [one for one in people if one.email and by_mail]
-        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in mailed])
+        reached = [one for one in people if one.email and by_mail]
+        return _send([_wait_mail(wait, one, more=_ESCALATED) for one in reached])
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     to_decide = [
         (call, person)
