@@ -68,8 +68,8 @@ def without_distance(text: str) -> str:
 def test_a_schedule_is_made_shown_and_listed_alike_here_and_there(
     heartbit: Command, afar: Afar, clerk: str
 ) -> None:
-    asked = ("--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org")
-    asked = (*asked, "--review", "anyone", "--cost-brake", "3")
+    asked = ["--agent", clerk, "--task", "Write it.", *CRON, "--deliver-email", "ann@example.org"]
+    asked += ["--review", "anyone", "--cost-brake", "3"]
     for command, name in ((heartbit, f"{clerk} here"), (afar, f"{clerk} there")):
         added = command("schedules", "add", name, *asked, "--jitter", "1m30s", "--catch-up", "all")
         assert (added.code, added.err) == (0, "")

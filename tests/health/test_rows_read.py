@@ -84,8 +84,8 @@ def test_given_many_runs_then_a_list_of_few_of_them_reads_few(access: Access) ->
     found = {name: read(partial(list_runs, access, **one)) for name, one in given.items()}
     assert {name: rows for name, rows in found.items() if rows > FEW} == {}
     oldest = Run.objects.filter(workspace=access.workspace).order_by("created_at")[:1].get()
-    assert read(partial(find_run, access.workspace, str(oldest.pk))) <= 1
-    assert read(partial(find_run, access.workspace, str(oldest.pk)[:18])) < FEW
+    assert read(partial(find_run, access, str(oldest.pk))) <= 1
+    assert read(partial(find_run, access, str(oldest.pk)[:18])) < FEW
     by_cost = read(lambda: list_runs(access, sort="-cost"))
     assert by_cost < 2 * SORTED + FEW
 

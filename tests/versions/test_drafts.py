@@ -191,9 +191,10 @@ def test_given_a_stop_of_the_agent_then_tests_that_wait_are_not_claimed(
     run = post_message(talk, "Go.").run_id
     writer = find_editable(workspace, "writer")
     query = "SELECT heartbit_is_stopped(r) FROM agents_run r WHERE r.id = %s"
-    for state, is_stopped in (("stop", True), ("start", False)):
-        set_agent_state(writer, state)
-        assert fetch_one(query, [run]) == (is_stopped,)
+    set_agent_state(writer, "stop")
+    assert fetch_one(query, [run]) == (True,)
+    set_agent_state(writer, "start")
+    assert fetch_one(query, [run]) == (False,)
 
 
 def test_given_who_may_not_edit_agents_then_a_test_is_not_steered(
