@@ -64,7 +64,7 @@ class Sample:
         postgres_mb: All processes of it, shared pages counted once.
         valkey_mb: What Valkey says it uses.
         live_streams: Its keys that hold a run's live output; they stay for a day.
-        other_keys: All its other keys; most go within an hour, as the counter of each team.
+        other_keys: All its other keys; most go within minutes, as the mark of each team.
         lasting_keys: Those of them that never expire.
         doorbells: Messages on the workers' queue.
         table_bytes: Of the tables whose rows change often, without indexes.
