@@ -37,7 +37,7 @@ DATABASE_URL: Final = text(
 DATABASE_DIRECT_URL: Final = text(
     "DATABASE_DIRECT_URL",
     formats.database_address,
-    help="that database without a transaction pooler in between",
+    help="direct address of the database, without a transaction pooler",
     unset="`DATABASE_URL`",
     secret=True,
 )
@@ -58,7 +58,7 @@ LINGER: Final = Variable(
     "HEARTBIT_EMBEDDED_IDLE_SECONDS",
     300.0,
     formats.number(0, 30 * DAY),
-    help="seconds that embedded servers run on after their last user",
+    help="seconds until embedded servers stop after their last use",
 )
 SECRET_KEY: Final = text(
     "HEARTBIT_SECRET_KEY",
@@ -84,8 +84,8 @@ ALLOWED_HOSTS: Final = Variable(
 )
 HTTPS: Final = switch(
     "HEARTBIT_HTTPS",
-    help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (believed from anybody "
-    "unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies travel over HTTPS alone",
+    help="`1` behind a proxy that ends TLS and sets `X-Forwarded-Proto` (trusted from any client "
+    "unless `HEARTBIT_TRUSTED_PROXIES` is set): cookies are sent only over HTTPS",
 )
 TRUSTED_ORIGINS: Final = Variable(
     "HEARTBIT_TRUSTED_ORIGINS",
@@ -98,13 +98,13 @@ AGUI_ORIGINS: Final = Variable(
     "HEARTBIT_AGUI_ORIGINS",
     _NOTHING,
     formats.origins,
-    help="origins of pages that may send requests to agents themselves, "
+    help="origins of pages whose scripts may send requests to agents, "
     "`https://app.example` ([AG-UI](docs/howto/ag-ui.md))",
 )
 MCP_ISSUER: Final = text(
     "HEARTBIT_MCP_ISSUER",
     formats.web_address,
-    help="OpenID Connect issuer whose access tokens open `/mcp` as keys do "
+    help="OpenID Connect issuer whose access tokens are accepted at `/mcp` "
     "([MCP](docs/howto/mcp-server.md#tokens-of-an-issuer))",
 )
 MCP_PERSON_CLAIM: Final = Variable(
@@ -127,7 +127,10 @@ OIDC_CLIENT_SECRET: Final = text(
     "HEARTBIT_OIDC_CLIENT_SECRET", help="the client's secret there", secret=True
 )
 OIDC_SCOPES: Final = Variable(
-    "HEARTBIT_OIDC_SCOPES", "openid profile email", str, help="scopes that are asked of the issuer"
+    "HEARTBIT_OIDC_SCOPES",
+    "openid profile email",
+    str,
+    help="scopes requested from the issuer",
 )
 OIDC_GROUPS_CLAIM: Final = Variable(
     "HEARTBIT_OIDC_GROUPS_CLAIM", "groups", str, help="claim that lists a person's groups"
@@ -144,7 +147,8 @@ OIDC_LINK_EMAIL: Final = switch(
     "never an administrator's",
 )
 OIDC_ONLY: Final = switch(
-    "HEARTBIT_OIDC_ONLY", help="`1` leaves passwords to superusers; all others sign in there"
+    "HEARTBIT_OIDC_ONLY",
+    help="`1`: passwords only for superusers; all others sign in there",
 )
 TRUSTED_PROXIES: Final = Variable(
     "HEARTBIT_TRUSTED_PROXIES",
@@ -175,13 +179,13 @@ APPROVAL_LINK_HOURS: Final = Variable(
     "HEARTBIT_APPROVAL_LINK_HOURS",
     72.0,
     formats.number(0.01, 8760),
-    help="hours that a one-time link opens its call",
+    help="hours until a one-time link expires",
 )
 ALERT_MAIL: Final = Variable(
     "HEARTBIT_ALERT_MAIL",
     _NOTHING,
     formats.addresses,
-    help="addresses that are mailed raised and resolved [alerts](docs/howto/monitoring.md#alerts), "
+    help="addresses for mails about raised and resolved [alerts](docs/howto/monitoring.md#alerts), "
     "e.g. `ops@example.org`",
 )
 ALERT_WORKSPACE: Final = text(
@@ -233,7 +237,7 @@ MCP_COMMANDS: Final[Variable[dict[str, tuple[str, ...]]]] = Variable(
     {},
     formats.programs,
     help="programs that may be MCP servers, `time = /opt/mcp-server-time; files = ...`, and what "
-    "their walls let through ([MCP servers](docs/howto/mcp.md#programs))",
+    "the sandbox permits them ([MCP servers](docs/howto/mcp.md#programs))",
     unset="none",
     secret=True,
 )
@@ -393,7 +397,7 @@ OTEL_ENDPOINT: Final = text(
 OTEL_TRACES_ENDPOINT: Final = text(
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     formats.web_address,
-    help="whole address for traces alone, `https://collector.example/v1/traces`",
+    help="whole address of traces, `https://collector.example/v1/traces`",
     unset="`/v1/traces` of that address",
 )
 OTEL_PROTOCOL: Final = text(
@@ -407,7 +411,9 @@ OTEL_HEADERS: Final = text(
     help="headers of these requests, `authorization=Bearer%20...`",
     secret=True,
 )
-OTEL_DISABLED: Final = switch("OTEL_SDK_DISABLED", help="`true`: no traces, whatever else is set")
+OTEL_DISABLED: Final = switch(
+    "OTEL_SDK_DISABLED", help="`true`: no traces, regardless of other settings"
+)
 DEBUG: Final = switch(
     "HEARTBIT_DEBUG",
     help="`1` shows Django's error pages; never where others can see them",
