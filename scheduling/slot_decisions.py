@@ -31,7 +31,7 @@ from scheduling.models import Firing, Schedule
 from scheduling.querysets import has_running_test
 from scheduling.slot_test import SlotTest, read_test
 
-_TESTING: Final = "Its test is running."
+_TESTING: Final = "Its test has not ended: it runs, or waits for a person."
 _FAILED: Final = "Its test failed"
 _SHOWN: Final = 160
 

@@ -91,7 +91,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
     result: dict[str, Any] = {"type": "string", "maxLength": _LONGEST_RESULT}
     if structured is not None:
         result = dict(payload["response_schema"] or {})
-    result = {"description": "Result to deliver instead, for the decision edit."} | result
+    result = {"description": "Result to deliver as edited, with the decision edit."} | result
     form = {
         "type": "object",
         "properties": {
@@ -102,7 +102,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
             "message": {
                 "type": "string",
                 "maxLength": MOST_OF_MESSAGE,
-                "description": "Changes to make, or the reason of a rejection.",
+                "description": "Changes for the agent to make, or the reason of a rejection.",
             },
             "result": result,
         },

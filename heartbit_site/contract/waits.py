@@ -31,6 +31,7 @@ class WaitOut(View):
     )
     group: str = Field(description="Group whose members may answer; empty: all who may decide.")
     person: str = Field(description="The only person who may answer; empty: as `group` says.")
+    scope: str = Field(description="Right that the answer needs.")
     is_declinable: bool = Field(
         description="True if the wait can be declined with the answer null."
     )

@@ -60,7 +60,8 @@ def add_member(access: Access, body: MemberIn) -> MemberOut:
     user = User.objects.filter(username=body.username).first()
     if user is None:
         raise UserNotFoundError(
-            f"There is no account {body.username[:60]!r}: a superuser creates one in the admin."
+            f"There is no account {body.username[:60]!r}: a superuser creates one in the admin or "
+            "with `heartbit users create`."
         )
     if Membership.objects.filter(workspace=access.workspace, user=user).exists():
         raise AlreadyMemberError(

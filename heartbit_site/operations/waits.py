@@ -68,6 +68,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: WaitQue
         question=asked.text,
         group=asked.group,
         person=asked.person,
+        scope=asked.scope,
         answer_schema=asked.form,
         is_declinable=kind.is_declinable,
     )

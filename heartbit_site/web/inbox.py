@@ -233,20 +233,20 @@ def _rows(access: Access) -> tuple[list[InboxRow], bool]:
     waits = list_waits(access, limit=MOST_ROWS)
     asked = calls_waiting(access.workspace).filter(is_asked(access.user_id))
     mine = {(str(run), call) for run, call in asked.values_list("run_id", "call_id")}
-    me = approvals.decider(access).name
     found: list[Asked] = [*calls.calls, *doubts.calls, *waits.waits]
     groups: set[str] = set()
     if any(wait.group for wait in waits.waits):
         groups |= set(Group.objects.filter(user=access.user_id).values_list("name", flat=True))
-    rows = [_row(one, mine, me, groups) for one in found]
+    rows = [_row(one, access, mine, groups) for one in found]
     rows.sort(key=lambda row: (row.asked.waiting_since is not None, row.asked.waiting_since))
     more = calls.next_cursor or doubts.next_cursor or waits.next_cursor
     return rows, bool(more)
 
 
 def _row(
-    asked: Asked, mine: Collection[tuple[str, str]], me: str, groups: Collection[str]
+    asked: Asked, access: Access, mine: Collection[tuple[str, str]], groups: Collection[str]
 ) -> InboxRow:
+    me = approvals.decider(access).name
     place = f"{asked.run_id}/{asked.call_id}"
     is_mine = True  # of what has no approver group
     match asked:
@@ -256,6 +256,7 @@ def _row(
             escalated = "" if asked.group or asked.person else "/all"
             key = f"{place}/{asked.key}{escalated}"
             is_mine = asked.person in ("", me) and (not asked.group or asked.group in groups)
+            is_mine = is_mine and access.allows(asked.scope)
             return InboxRow(asked, key, kind, title[:_MOST_TITLE], tool, is_mine)
         case UncertainCallOut():
             key, kind = f"{place}/{asked.question}", "outcome"

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
-from agents.journal.waits import CHILD
+from agents.journal.waits import BUDGET, CHILD
 from agents.live.words import heading
 from agents.models import Run, RunEvent
 from agents.models.draft import DRAFT
@@ -20,6 +20,7 @@ from agents.querysets import find_run
 from agents.reads.drawings import drawn
 from agents.reads.hidden_memories import split_known
 from agents.reads.pictures import pictures_given
+from agents.reads.questions import OWNERS
 from agents.runtime.files.pictures import split
 from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
@@ -174,8 +175,9 @@ def _label(access: Access, run: Run) -> tuple[str, str, str]:
         return status_word(run.status), STATUS_TONES.get(run.status, "neutral"), ""
     waits = run.waits.filter(resolved_at__isnull=True)
     kinds = dict(waits.values_list("kind", "asks_person"))
-    if any(kinds.values()):
-        return FOR_YOU if access.allows("approvals:decide") else FOR_OTHERS
+    if asking := {kind for kind, asks_person in kinds.items() if asks_person}:
+        scope = OWNERS if asking == {BUDGET.name} else "approvals:decide"
+        return FOR_YOU if access.allows(scope) else FOR_OTHERS
     return FOR_SUB_AGENTS if CHILD.name in kinds else FOR_OTHERS
 
 

@@ -63,7 +63,7 @@ def test_a_tool_decides_once_its_run_has_ended(tested: Plan, output: str, status
     plan = tested(test={"tool": "current_time"}, overlap=Overlap.PARALLEL)
     waiting = fire(plan)
     assert (waiting.status, waiting.note, waiting.run_id) == (
-        "deferred", "Its test is running.", None,
+        "deferred", "Its test has not ended: it runs, or waits for a person.", None,
     )  # fmt: skip
     assert fire_due() == 0, "nothing to do until the test ends"
     assert waiting.test_run_id is not None

@@ -25,12 +25,14 @@ def _state(one: contract.BudgetOut) -> str:
 
 TABLE: Final = Table.of(
     contract.BudgetOut,
-    "BUDGET=id RUNS PERIOD TOKENS USD STATE _=from_tier",
+    "BUDGET=id RUNS PERIOD TOKENS USD WARN ASK STATE _=from_tier",
     styles={"exceeded": "red", "warning": "yellow", "ok": "green"},
     none="No budgets yet: `heartbit budgets add --max-usd 50` sets one.",
     RUNS=lambda one: one.whose or "all of the workspace",
     TOKENS=_tokens,
     USD=_usd,
+    WARN=lambda one: f"at {one.warn_at}%",
+    ASK=lambda one: f"at {one.ask_at}%" if one.ask_at else "-",
     STATE=_state,
 )
 

@@ -29,10 +29,10 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const whose = wait.group || wait.person;
   const decline = wait.is_declinable
     ? el("button.button.danger", { type: "button", data: { act: "decline" }, onclick: () => send(null) }, "Decline") : null;
-  const foot = el("footer.inside", {}, may("approvals:decide")
+  const foot = el("footer.inside", {}, may(wait.scope)
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
       form.element, problem, el("div.actions", {}, buttons, decline))
-    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not answer it. Who can: ${whoCan("approvals:decide")}.`));
+    : el("p.quiet.only-look", {}, icon("visibility"), `You can view this but not answer it. Who can: ${whoCan(wait.scope)}.`));
   const rows = [["Agent", wait.agent], wait.tool ? ["Tool", seen(wait.tool)] : null,
     wait.arguments && wait.arguments !== "{}" ? ["Arguments", el("code", {}, seen(wait.arguments))] : null,
     ["Task", el("span.text.task", {}, seen(wait.task))],
@@ -41,7 +41,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     wait.expires_at ? ["Expires", moment(wait.expires_at)] : null];
   return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
-      el("span.pill.primary", {}, whose ? `Waits for ${whose}` : may("approvals:decide") ? "Waits for you" : "Waits for a person"),
+      el("span.pill.primary", {}, whose ? `Waits for ${whose}` : may(wait.scope) ? "Waits for you" : "Waits for a person"),
       el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
     el("div.inside.stack", {}, wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
