@@ -142,6 +142,18 @@ SCENARIOS = {
         "a run that hangs its worker ends in quarantine, and its neighbours go on",
         ("tests/runtime/test_loop_watchdog.py",),
     ),
+    "S26": Scenario(
+        "an identity provider signs in those whom it knows, as who they are, and no one else",
+        ("tests/security/test_oidc.py", "tests/security/test_oidc_accounts.py"),
+    ),
+    "S27": Scenario(
+        "in a chat a linked member alone decides, by a signed request, about what was shown",
+        ("tests/chat_apps/test_forgeries.py", "tests/chat_apps/test_accounts.py"),
+    ),
+    "S28": Scenario(
+        "what is private is read by its owner through every interface, and by no other member",
+        ("tests/web/test_private.py",),
+    ),
     "S15": Scenario(
         "every answer of the API is a described one, whatever is asked",
         ("tests/web/test_schemathesis.py",),
