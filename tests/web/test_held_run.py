@@ -14,18 +14,26 @@ from tests.starts import serve_nobody, start_run
 from tests.web.people import member
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from uuid import UUID
+
     from heartbit_site.base.models import Workspace
 
 
-@pytest.fixture
-def held(workspace: Workspace) -> Run:
-    serve_nobody(workspace)
-    run = start_run(workspace, "Pay the invoice.", agent="writer")
+def execute_at(home: Placement, run: UUID) -> None:
     with connection.cursor() as cursor:  # past the triggers, as a restore is
         cursor.execute("SET session_replication_role = replica")
-        Run.objects.filter(pk=run).update(home=Placement.RESTORED)
+        Run.objects.filter(pk=run).update(home=home)
         cursor.execute("SET session_replication_role = DEFAULT")
-    return Run.objects.get(pk=run)
+
+
+@pytest.fixture
+def held(workspace: Workspace) -> Iterator[Run]:
+    serve_nobody(workspace)
+    run = start_run(workspace, "Pay the invoice.", agent="writer")
+    execute_at(Placement.RESTORED, run)
+    yield Run.objects.get(pk=run)
+    execute_at(Placement.FLEET, run)  # an installation with held runs is not sound
 
 
 @pytest.mark.parametrize(("role", "answer"), [("operator", 302), ("viewer", 403)])

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
     from tests.command import Command
-    from tests.fleet import WireServer
     from tests.web.conftest import Visitors
 
 EXTRA = "tests.web.signals"
@@ -42,9 +41,12 @@ def site() -> Iterator[WebServer]:
 
 
 @pytest.fixture(scope="module")
-def worker(wire_server: WireServer) -> Iterator[Worker]:
+def worker(worker: Worker) -> Iterator[Worker]:
+    """A worker alone: that of other files' tests does not know the kind of wait."""
+    worker.stop()
     with Worker(queues="signals,system", concurrency=4, environment=APP) as process:
         yield process
+    worker.start()
 
 
 @pytest.fixture
