@@ -15,7 +15,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.actions.webhooks import save_webhook
-from agents.models import Agent, AgentVersion, Channel, WebhookEndpoint
+from agents.models import Agent, AgentVersion, Channel, ChatApp, WebhookEndpoint
 from heartbit_site.base import secrets
 from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.base.audit import SYSTEM
@@ -44,6 +44,7 @@ def alone(database: None) -> None:
     ProviderAccount.objects.update(enabled=False)
     Agent.objects.exclude(workspace__slug=DEFAULT_WORKSPACE).update(enabled=False)
     Channel.objects.update(enabled=False)
+    ChatApp.objects.update(enabled=False)
     Schedule.objects.update(enabled=False)
     Workspace.objects.update(default_model="")
     for model, column in secret_columns():

@@ -59,7 +59,8 @@ async def tasks(run: Run) -> list[tuple[str, str]]:
 
 async def test_a_chat_of_a_file_runs_until_it_ends(studio: Studio) -> None:
     await orm.run_in_thread(lambda: import_config(studio.workspace, parse(PANEL)))
-    version = await orm.run_in_thread(lambda: AgentVersion.objects.get(agent__name="panel"))
+    versions = AgentVersion.objects.filter(agent__workspace=studio.workspace)
+    version = await orm.run_in_thread(lambda: versions.get(agent__name="panel"))
     assert version.snapshot["pattern"] == "group_chat"
     run = await studio.run("Build. [[text: Built.]]", agent="panel")
     assert (run.status, run.output) == (RunStatus.SUCCEEDED, "Built."), run.error

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     atomic = False  # an index is not built concurrently in a transaction
 
     dependencies = [
-        ('agents', '0042_figures_of_agents'),
+        ('agents', '0041_figures_of_agents'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0041_private_conversations'),
+        ('agents', '0040_chat_apps'),
     ]
 
     operations = [

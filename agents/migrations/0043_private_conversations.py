@@ -10,7 +10,7 @@ from agents.runs.install import install
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0040_chat_apps'),
+        ('agents', '0042_runs_by_agent'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
