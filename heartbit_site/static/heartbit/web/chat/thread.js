@@ -62,7 +62,7 @@ export function thread({ moved, deleted, start = begun, takesFocus = true }) {
   let sentTo = "";
 
   function begin() {
-    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), talks ? el("p", {}, "Say what you want below. It keeps working when you leave the page.") : el("p", {}, "Choose a conversation to read it."), talks && start === begun && el("label.quiet", {}, el("input.private", { type: "checkbox" }), " Private: only you read it and its runs. Who may decide a call of it sees that call.")).hidden = false;
+    fill(empty, icon("forum"), el("h2", {}, `Talk to ${agent.name}`), agent.description && el("p", {}, agent.description), talks ? el("p", {}, "Say what you want below. It keeps working when you leave the page.") : el("p", {}, "Choose a conversation to read it."), talks && start === begun && el("label.check.quiet", {}, el("input.private", { type: "checkbox" }), "Private: only you read it and its runs. Members who may decide a call see that call.")).hidden = false;
   }
 
   async function refresh() {
