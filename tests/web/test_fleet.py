@@ -16,6 +16,7 @@ from heartbit_site.base.audit import SYSTEM
 from tests.fleet import Worker, wait_until
 from tests.starts import start_run
 from tests.web import labels
+from tests.web.looks import faults
 from tests.web.people import member, person
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def test_given_an_operator_when_pausing_and_stopping_then_the_page_says_so_and_e
     asked.get_by_role("button", name=labels.STOP).click()
     stopped = page.get_by_role("alert").filter(has_text=workspace.slug)
     expect(stopped).to_contain_text("a drill")
+    assert [*faults(page)] == [], "accessible while something is stopped, too"
     stopped.get_by_role("button", name=labels.RESUME).click()
     expect(stopped).to_have_count(0)
 
