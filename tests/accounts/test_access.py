@@ -44,7 +44,7 @@ def there() -> Workspace:
 
 @pytest.fixture
 def ada() -> User:
-    return User.objects.create_user("ada")
+    return User.objects.create_user("ada of access")
 
 
 @pytest.mark.parametrize(("role", "scopes"), RIGHTS)
@@ -54,7 +54,7 @@ def test_given_a_member_then_the_role_says_what_they_may(
     Membership.objects.create(workspace=here, user=ada, role=role)
     access = access_of_user(ada, "here")
     assert access.scopes == scopes
-    assert (access.name, access.via, access.workspace) == ("ada", "web", here)
+    assert (access.name, access.via, access.workspace) == ("ada of access", "web", here)
 
 
 def test_given_somebody_of_another_workspace_then_it_does_not_exist_for_them(

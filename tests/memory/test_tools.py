@@ -47,7 +47,7 @@ def here(db: None) -> Workspace:
 
 @pytest.fixture
 def ann(db: None) -> User:
-    return User.objects.create(username="ann")
+    return User.objects.create(username="ann of memory")
 
 
 @pytest.fixture
@@ -249,4 +249,4 @@ def test_erasing_a_person_leaves_no_word_behind_and_the_audit_says_only_that(
     assert [one.text for one in MemoryItem.objects.filter(workspace=here)] == [other.text]
     last = entries.order_by("pk").last()
     assert last is not None
-    assert (last.action, last.label, last.details) == ("memory.erase", "ann", {})
+    assert (last.action, last.label, last.details) == ("memory.erase", "ann of memory", {})
