@@ -123,7 +123,7 @@ def test_given_a_key_when_revoked_then_it_opens_nothing_any_more(
     key, _ = create_api_key(here, "nightly", scopes=["runs:read", "fleet:manage"], user=ada)
     create_api_key(here, "a later one", scopes=["runs:read"])
     access = access_of_key(key)
-    assert access.name == "API key nightly of ada"
+    assert access.name == "API key nightly of ada of access"
     assert not is_operator(access)
     assert refresh_access(access) == access
     ApiKey.objects.filter(pk=key.pk).update(revoked_at=key.created_at)
