@@ -1,6 +1,6 @@
 """Named queries of runs, journals, tool calls and waits.
 
-``readable`` decides who reads private conversations and their runs (docs/decisions/0078): a list
+``readable`` decides who reads private conversations and their runs (docs/decisions/0073): a list
 filters its rows by it, and ``find_run`` and ``find_conversation`` find no others.
 """
 

@@ -1,4 +1,4 @@
-"""What R22 concludes from what it saw, and a soak of seconds; an hour of it is ``make soak``."""
+"""Verdicts of R22 on made-up figures, and a soak of some seconds; ``make soak`` is an hour."""
 
 from __future__ import annotations
 

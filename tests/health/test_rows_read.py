@@ -58,7 +58,7 @@ def rows_of(node: dict[str, Any]) -> int:
 
 @pytest.fixture
 def access(workspace: Workspace) -> Access:
-    """Of someone who reads all of a workspace with many runs, few of which are special."""
+    """Return a reader of a workspace with many runs, five of them of another agent."""
     version = Agent.objects.get(workspace=workspace, name="writer").current_version
     assert version is not None
     fill(workspace, version, MANY)

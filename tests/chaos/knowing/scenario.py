@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tests.chaos.supervisor import Supervisor
 
 #: A document is given up after three unfinished attempts. A planned death can take one, and a kill
-#: one that begins just then: nobody is killed while a document has more attempts than this.
+#: one that begins just then: no worker is killed while a document has more attempts than this.
 MOST_ATTEMPTS: Final = 1
 #: A run whose workers die too often without its getting further is quarantined, as is promised: so
 #: each kill hits few runs, and they have time for an answer in between.

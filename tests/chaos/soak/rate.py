@@ -1,4 +1,4 @@
-"""How many runs of the mix end in a second when there are always some to work on."""
+"""Return how many runs of the mix end in a second while there is always work."""
 
 from __future__ import annotations
 
