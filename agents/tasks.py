@@ -24,7 +24,7 @@ from agents.actions.provider_accounts import check_enabled_accounts
 from agents.actions.quotas import send_quota_notices as tell
 from agents.actions.task_pushes import send_task_pushes as send_due_pushes
 from agents.actions.webhooks import deliver_webhooks as deliver
-from agents.housekeeping.roll_up_hours import roll_up_hours as roll_up
+from agents.housekeeping.roll_up import roll_up
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.live.changes import notify
 from agents.runtime.execution import worker
@@ -72,9 +72,9 @@ def housekeeping() -> int:
     return run_housekeeping(goes_on=lambda: time.monotonic() < deadline and not _leaving())
 
 
-@shared_task(name=queues.ROLL_UP_HOURS)
-def roll_up_hours() -> int:
-    """Write the figures of the hours that are over; return the number of rows."""
+@shared_task(name=queues.ROLL_UP_FIGURES)
+def roll_up_figures() -> int:
+    """Write the figures of what is over; return the number of rows."""
     return roll_up(timezone.now(), goes_on=lambda: not _leaving())
 
 

@@ -19,7 +19,7 @@ _SECONDS = {
     "embed-memories": (queues.EMBED_MEMORIES, 5.0),
     "ingest-documents": (queues.INGEST_DOCUMENTS, 5.0),
     "follow-folders": (queues.FOLLOW_FOLDERS, 60.0),
-    "roll-up-hours": (queues.ROLL_UP_HOURS, 300.0),
+    "roll-up-figures": (queues.ROLL_UP_FIGURES, 60.0),
     "prune-firings": (queues.PRUNE_FIRINGS, 3600.0),
 }
 

@@ -13,7 +13,6 @@ from agents.models.conversation import Conversation
 from agents.models.delivery import Delivery
 from agents.models.draft import AgentDraft
 from agents.models.extraction import LearnedMemory, MemoryExtraction
-from agents.models.hourly_figures import HourlyFigures
 from agents.models.journal import BlackboardEntry, RunEvent, ToolCall, Wait
 from agents.models.message import InboxEntry, Message, MessageKind
 from agents.models.model_price import ModelPrice
@@ -24,6 +23,7 @@ from agents.models.recalled_memory import RecalledMemory
 from agents.models.run import Run
 from agents.models.run_count import RunCount
 from agents.models.skill import Skill, SkillFile, SkillVersion
+from agents.models.span_figures import SpanFigures
 from agents.models.state import StateEntry
 from agents.models.task_push import TaskPush
 from agents.models.version import AgentVersion

@@ -36,7 +36,7 @@ _MOST_OF_SENTENCE = 300
 _NUMBERS = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\y[0-9a-f]{16,}\y|\d+([.,:]\d+)*"
 
 #: Failed runs whose sentences are compared, the newest.
-_MOST_FAILED: Final = 20_000
+MOST_FAILED: Final = 5_000
 _PAIRS: Final = over_figures("""
 SELECT agent, model, is_root, sum(runs)::bigint AS runs, sum(ended)::bigint AS ended,
        sum(failed)::bigint AS failed, {lasted} AS lasted, {waited} AS waited,
@@ -130,8 +130,8 @@ def recent_health(workspace_id: int, span: str) -> HealthReport:
 def read_health(workspace_id: int, span: timedelta, now: datetime) -> HealthReport:
     """Return the figures of a workspace in the last ``span``, or up to an hour more.
 
-    A run counts when it is accepted; its failure, duration and delay when its tree ends. What a run
-    has waited that has not ended counts, too, unless it was accepted in an hour with rows.
+    Of an hour, up to five minutes more. A run counts when it is accepted; its failure, duration and
+    delay when its tree ends. What a run has waited that has not ended counts, too.
     """
     rows = read_figures(_PAIRS, workspace_id, since=now - span, now=now, waiting=True)
     roots = [row for row in rows if row["is_root"]]
@@ -163,7 +163,7 @@ def _errors(workspace_id: int, since: datetime) -> list[ErrorGroup]:
         "since": since,
         "numbers": _NUMBERS,
         "most": _MOST_OF_SENTENCE,
-        "failed": _MOST_FAILED,
+        "failed": MOST_FAILED,
         "errors": MOST_ERRORS,
     }
     return [ErrorGroup(**row) for row in fetch_named(_ERRORS, values)]

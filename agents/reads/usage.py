@@ -57,7 +57,7 @@ _NOW = """
         ON c.workspace_id = w.id AND c.agent_id IS NULL AND c.starts_at >= x.day
 """
 _DAYS: Final = over_figures("""
-    SELECT (hour AT TIME ZONE 'UTC')::date AS day,
+    SELECT (start AT TIME ZONE 'UTC')::date AS day,
            coalesce(sum(runs) FILTER (WHERE is_root), 0)::bigint AS runs,
            coalesce(sum(failed) FILTER (WHERE is_root), 0)::bigint AS failed,
            sum(tokens)::bigint AS tokens, sum(cost_usd) AS cost_usd,

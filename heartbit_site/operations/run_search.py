@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-from django.contrib.postgres.search import SearchQuery
-from django.db.models import CharField, DecimalField, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.contrib.postgres.search import SearchQuery, SearchVectorField
+from django.db.models import CharField, DecimalField, F, Func, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Cast, Coalesce, Now
 
 from agents.choices import Placement
@@ -26,8 +26,12 @@ from heartbit_site.operations.run_views import summaries
 COUNTED: Final = 1000
 #: Sorted by a figure are the newest runs that match, up to here.
 SORTED: Final = 10_000
+#: Sorted by a figure are, of words that many runs have, those among so many of the newest runs.
+SORTED_OF_COMMON: Final = 1000
 #: Runs that are compared with the words of a search one by one: more are found by the index.
 COMPARED: Final = 200
+#: Words are common that so many of the newest ``COMPARED`` have: the index would list millions.
+COMMON: Final = COMPARED // 10
 #: How long after its time of acceptance a run's id can be, as UUIDv7.
 _LATE: Final = 3_600_000 << 80
 _SPENT = UsageEntry.objects.filter(run_id=OuterRef("pk")).order_by().values("run_id")
@@ -110,18 +114,36 @@ def sorted_page(
         # A common word is found at once among the first runs; a rare one by the index of words,
         # which the planner does not choose for a list in the order of ids.
         near = place_after(matching(access, replace(wanted, text=None)), order, cursor)
-        first_ones = near.order_by(order).values("pk")[:COMPARED]
-        some, following = page(rows.filter(pk__in=first_ones), order, cursor, limit)
+        first_ones = summaries(_that_say(near.order_by(order)[:COMPARED], wanted.text))
+        some, following = page(first_ones, order, cursor, limit)
         return (some, following) if following else page(rows, order, cursor, limit, walked=False)
     first = number(cursor) if cursor else 0
     newest = Cast("pk", CharField()).desc() if wanted.text else F("pk").desc()
-    among = matching(access, wanted).order_by(newest).annotate(figure=_FIGURES[name])
+    among = _sorted_runs(access, wanted).order_by(newest).annotate(figure=_FIGURES[name])
     ranked = list(among.values_list("figure", "pk")[:SORTED])
     ranked.sort(key=itemgetter(0), reverse=falls)  # of equal ones the newest first, both ways
     keys = [pk for _, pk in ranked[first : first + limit + 1]]
     found = rows.in_bulk(keys[:limit])  # of few rows the other columns, some of which are long
     more = str(first + limit) if len(keys) > limit else None
     return [found[key] for key in keys[:limit] if key in found], more
+
+
+def _sorted_runs(access: Access, wanted: RunFilter) -> QuerySet[Run]:
+    """Return the runs of which a figure is compared, in no order."""
+    near = matching(access, replace(wanted, text=None)).order_by("-pk")
+    if wanted.text and _that_say(near[:COMPARED], wanted.text).count() >= COMMON:
+        return _that_say(near[:SORTED_OF_COMMON], wanted.text)
+    return matching(access, wanted)
+
+
+def _that_say(few: QuerySet[Run], text: str) -> QuerySet[Run]:
+    """Return those of some runs that say a text, each of which is compared with it.
+
+    Without the positions of its words, a run's text is not what the index has, so the planner
+    cannot list all runs with a common word first.
+    """
+    compared = Func(WORDS, function="strip", output_field=SearchVectorField())
+    return _says(Run.objects.filter(pk__in=few.values("pk")), text, compared)
 
 
 def _started_by(access: Access) -> Q:
@@ -131,11 +153,11 @@ def _started_by(access: Access) -> Q:
     return Q(started_user=access.user_id)
 
 
-def _says(rows: QuerySet[Run], text: str) -> QuerySet[Run]:
+def _says(rows: QuerySet[Run], text: str, words_of_run: Any = WORDS) -> QuerySet[Run]:
     """Runs that have all words of a search, or whose id begins with it."""
     words = [f"'{word}'" for word in text.replace("'", " ").replace("\\", " ").split()]
     if not words:
         return rows.none()
     query = SearchQuery(" & ".join(words) + ":*", config="simple", search_type="raw")
     said, span = Q(words=query), id_range(text)
-    return rows.alias(words=WORDS).filter(said if span is None else said | Q(pk__range=span))
+    return rows.alias(words=words_of_run).filter(said if span is None else said | Q(pk__range=span))

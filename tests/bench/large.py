@@ -15,7 +15,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
-from agents.housekeeping.roll_up_hours import roll_up_hours
+from agents.housekeeping.roll_up import roll_up
 from agents.reads.health import SPANS
 from tests.bench import bulk, flow
 from tests.bench.crew import Crew, Posts
@@ -52,7 +52,7 @@ def measure(plan: Plan) -> Row:
         bulk.settle()
         inserted = time.monotonic() - began
         began = time.monotonic()
-        roll_up_hours(timezone.now())
+        roll_up(timezone.now())
         rolled_up = time.monotonic() - began
         say(f"LARGE: inserted in {inserted:.0f} s")
         many = dict(_times(crew.workspace, run))

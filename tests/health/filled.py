@@ -22,7 +22,7 @@ SELECT x.id, %(workspace)s, 'agent', %(version)s, 'agent-' || n %% 8, x.id,
             'The provider answered ' || 500 + n %% 3 || ' after ' || n || ' s for ' || x.id) END
 FROM generate_series(1, %(count)s) n
 CROSS JOIN LATERAL (SELECT gen_random_uuid() AS id,
-    clock_timestamp() - make_interval(secs => n * 29.9 * 86400.0 / %(count)s) AS at) x
+    clock_timestamp() - make_interval(secs => n * %(days)s * 86400.0 / %(count)s) AS at) x
 """
 _USAGE = """
 INSERT INTO base_usageentry (workspace_id, run_id, turn, model, input_tokens, output_tokens,
@@ -32,9 +32,9 @@ WHERE workspace_id = %s
 """
 
 
-def fill(workspace: Workspace, version: AgentVersion, count: int) -> None:
-    """Add so many ended runs of the last 30 days, one of 20 failed, each with a model call."""
-    values = {"workspace": workspace.pk, "version": version.pk, "count": count}
+def fill(workspace: Workspace, version: AgentVersion, count: int, days: float = 29.9) -> None:
+    """Add so many ended runs of the last days, one of 20 failed, each with a model call."""
+    values = {"workspace": workspace.pk, "version": version.pk, "count": count, "days": days}
     execute(_RUNS, values)
     execute(_USAGE, [workspace.pk])
     execute("ANALYZE agents_run")

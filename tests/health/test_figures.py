@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.db import connection
+from django.db.models import Sum
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.housekeeping.roll_up_hours import roll_up_hours
-from agents.models import Agent, HourlyFigures, Run
+from agents.housekeeping.roll_up import roll_up
+from agents.models import Agent, Run, SpanFigures
 from agents.reads.agent_traffic import traffic_of_agents
 from agents.reads.durations import percentile
 from agents.reads.figures import rolled_until
@@ -52,18 +53,50 @@ def test_given_hours_that_are_over_then_their_rows_say_the_same_as_the_runs(
     filled(workspace, 2_000)
     traffic = traffic_of_agents(workspace)
     usage = usage_of(workspace)
-    written = roll_up_hours(timezone.now())
-    assert HourlyFigures.objects.filter(workspace=workspace).count() <= written
-    assert roll_up_hours(timezone.now()) == 0
+    written = roll_up(timezone.now())
+    assert 0 < SpanFigures.objects.filter(workspace=workspace).count() <= written
+    assert roll_up(timezone.now()) == 0
     quarter = read_health(workspace.pk, timedelta(minutes=15), timezone.now())
     assert (quarter.figures["runs"] or 0) < 3  # alerts have short windows, which no hour widens
     last = rolled_until()
-    assert timezone.now() - timedelta(hours=2) < last <= timezone.now()
+    assert timezone.now() - timedelta(hours=1) < last <= timezone.now()
     check(workspace)
     assert traffic_of_agents(workspace) == traffic
     assert usage_of(workspace) == usage
     Run.objects.filter(workspace=workspace, created_at__lt=last - timedelta(days=1)).delete()
     assert usage_of(workspace) == usage  # as the ledger, the figures outlive the runs
+
+
+@pytest.mark.django_db
+def test_given_rows_of_five_minutes_then_they_are_added_up_to_hours_and_days(
+    workspace: Workspace,
+) -> None:
+    version = Agent.objects.get(workspace=workspace, name="writer").current_version
+    assert version is not None
+    fill(workspace, version, 2_000, days=0.08)
+    rows, now = SpanFigures.objects.filter(workspace=workspace), timezone.now()
+    names = ("runs", "ended", "failed", "seconds", "calls", "tokens", "cost_usd")
+
+    def rolled(moment: datetime) -> tuple[set[int], dict[str, Any], Counter[str], datetime]:
+        roll_up(moment)
+        lasted: Counter[str] = Counter()
+        for row in rows.all():
+            lasted.update(row.lasted)
+        lengths = set(rows.values_list("minutes", flat=True))
+        return lengths, rows.aggregate(*map(Sum, names)), lasted, rolled_until()
+
+    # What ends last is over, too: no run ends more than 61 s from now.
+    lengths, *summed, _ = rolled(now + timedelta(minutes=10))
+    assert lengths == {5}
+    assert (summed[0]["runs__sum"], summed[0]["ended__sum"]) == (2_000, 2_000)
+    assert sum(summed[1].values()) == 2_000
+    for later, minutes in ((timedelta(hours=5), 60), (timedelta(days=34), 1_440)):
+        lengths, *added, until = rolled(now + later)
+        assert lengths == {minutes}
+        assert added[0] == pytest.approx(summed[0])
+        assert added[1] == summed[1]
+        assert until >= now
+        assert rows.count() <= 2 * 24 * 2
 
 
 def check(workspace: Workspace) -> None:
@@ -107,7 +140,7 @@ def test_given_a_run_that_waits_since_before_the_last_full_hour_then_it_is_in_th
     now = timezone.now()
     for hours, run in zip((5, 5, 2), runs, strict=True):
         Run.objects.filter(pk=run).update(created_at=now - timedelta(hours=hours))
-    roll_up_hours(now)
+    roll_up(now)
     assert rolled_until() > now - timedelta(hours=2)
     found = read_health(workspace.pk, SPANS["24h"], now)
     assert (found.figures["queue_delay_p95"] or 0) == pytest.approx(5 * 3_600, rel=0.06)
@@ -145,7 +178,7 @@ def test_given_a_hundred_thousand_runs_then_little_time_of_the_database_is_taken
     workspace: Workspace,
 ) -> None:
     filled(workspace, 100_000)
-    roll_up_hours(timezone.now())
+    roll_up(timezone.now())
     slow = {}
     for span, limit in SECONDS.items():
         begun = worked()

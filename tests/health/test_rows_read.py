@@ -12,10 +12,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.housekeeping.roll_up_hours import roll_up_hours
+from agents.housekeeping.roll_up import roll_up
 from agents.models import Agent, Run
 from agents.querysets import find_run
 from agents.reads.agent_status import agents_with_metrics, statuses
+from agents.reads.health import MOST_FAILED, SPANS, read_health
 from agents.reads.workflow_statistics import read_statistics
 from heartbit_site.base.access import Access
 from heartbit_site.base.query import execute, fetch_all
@@ -89,14 +90,21 @@ def test_given_many_runs_then_a_list_of_few_of_them_reads_few(access: Access) ->
     assert read(partial(find_run, access, str(oldest.pk)[:18])) < FEW
     by_cost = read(lambda: list_runs(access, sort="-cost"))
     assert by_cost < 2 * SORTED + FEW
+    assert read(lambda: list_runs(access, sort="-cost", text="what is")) < 2 * FEW
 
 
 @pytest.mark.django_db
-def test_given_hours_with_rows_then_figures_of_agents_and_workflows_read_few_runs(
+def test_given_spans_with_rows_then_figures_of_agents_and_workflows_read_few_runs(
     access: Access,
 ) -> None:
-    roll_up_hours(timezone.now())
+    version = Agent.objects.get(workspace=access.workspace, name="writer").current_version
+    assert version is not None
+    fill(access.workspace, version, MANY, days=0.5)
+    roll_up(timezone.now())
     names = ["writer", "analyst"]
     assert read(lambda: statuses(access.workspace, names=names)) < FEW
     assert read(lambda: agents_with_metrics(access.workspace)) < FEW
     assert read(lambda: read_statistics(access.workspace)) < FEW
+    for span in SPANS.values():
+        rows = read(partial(read_health, access.workspace.pk, span, timezone.now()))
+        assert rows < 2 * FEW + MOST_FAILED

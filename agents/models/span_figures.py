@@ -1,23 +1,24 @@
-"""Figures of an hour that is over, so that pages of many days read few rows."""
+"""Figures of spans of time that are over, so that pages of many days read few rows."""
 
 from __future__ import annotations
 
 from django.db import models
 
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.models.constraints import index, unique
+from heartbit_site.base.models.constraints import index
 
 
-class HourlyFigures(models.Model):
-    """Runs and model calls of one version with one model in one hour, written once.
+class SpanFigures(models.Model):
+    """Runs and model calls of one version with one model in one span: a sum, and part of a sum.
 
     Rows outlive the runs and versions that they count, so ``version_id`` is a plain id.
 
     Attributes:
+        start: A multiple of ``minutes``, which are 5, 60 or a day's, since midnight of UTC.
         version_id: Null: of model calls whose run was deleted before.
         is_root: False: runs of sub-agents.
-        runs: Accepted in the hour.
-        ended: Runs whose tree ended in the hour, whenever they were accepted; of them are
+        runs: Accepted in the span.
+        ended: Runs whose tree ended in the span, whenever they were accepted; of them are
             ``succeeded`` and ``failed``.
         seconds: Sum of their durations from start to end.
         lasted: How many of those took how long from start to end, by ``durations.bucket``.
@@ -30,9 +31,10 @@ class HourlyFigures(models.Model):
     """
 
     workspace = models.ForeignKey(
-        Workspace, on_delete=models.CASCADE, related_name="hourly_figures", db_index=False
+        Workspace, on_delete=models.CASCADE, related_name="figures", db_index=False
     )
-    hour = models.DateTimeField()
+    start = models.DateTimeField()
+    minutes = models.PositiveSmallIntegerField()
     version_id = models.BigIntegerField(null=True)
     agent = models.CharField(max_length=64, blank=True)
     model = models.CharField(max_length=200, blank=True)
@@ -54,15 +56,12 @@ class HourlyFigures(models.Model):
     last_run = models.UUIDField(null=True)
 
     class Meta:
-        ordering = ["-hour"]
-        constraints = [
-            unique(
-                "hourly_figures_once",
-                *("workspace", "hour", "version_id", "agent", "model", "is_root"),
-                nulls_distinct=False,
-            ),
+        ordering = ["-start"]
+        indexes = [
+            index("figures_of_workspace", "workspace", "start"),
+            index("figures_last", "start"),
+            index("figures_by_length", "minutes", "start"),
         ]
-        indexes = [index("hourly_figures_last", "hour")]
 
     def __str__(self) -> str:
-        return f"{self.hour:%Y-%m-%d %H}:00 {self.agent} {self.model}"
+        return f"{self.start:%Y-%m-%d %H:%M} {self.agent} {self.model}"
