@@ -88,6 +88,10 @@ class TestWhatItShows:
         assert tasks_in(second) == [f"Task {n}" for n in range(4, -1, -1)]
         assert "First page" not in second
         assert "31 newer runs" in second
+        assert "more than 30 runs" in show("?text=task")  # millions are not counted
+        assert "1 run</span>" in show("?text=newer")
+        dearest = show("?text=task&sort=-cost")
+        assert len(tasks_in(dearest)) == 30
 
     def test_given_words_then_runs_with_all_of_them_anywhere_are_found(
         self, show: Callable[..., str], workspace: Workspace
