@@ -38,7 +38,7 @@ Wait = Annotated[
 
 _SORT = (
     "The order; a minus: the highest first. Sorted by duration, cost or tokens are the newest "
-    "10,000 runs that match; of words that a tenth of the runs have, those among the newest 1,000."
+    "10,000 runs that match; of words that many runs have, those among the newest 1,000 or 10,000."
 )
 #: What a list is narrowed by.
 Text = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -26,12 +27,13 @@ from heartbit_site.operations.run_views import summaries
 COUNTED: Final = 1000
 #: Sorted by a figure are the newest runs that match, up to here.
 SORTED: Final = 10_000
-#: Sorted by a figure are, of words that many runs have, those among so many of the newest runs.
-SORTED_OF_COMMON: Final = 1000
+#: So many runs that say the words of a search are enough to be sorted by a figure, if they are
+#: among the newest 1,000 or ``NEAR`` runs.
+ENOUGH: Final = 100
 #: Runs that are compared with the words of a search one by one: more are found by the index.
 COMPARED: Final = 200
-#: Words are common that so many of the newest ``COMPARED`` have: the index would list millions.
-COMMON: Final = COMPARED // 10
+#: Runs whose ids are combined with the index of words, before it alone finds all.
+NEAR: Final = 10_000
 #: How long after its time of acceptance a run's id can be, as UUIDv7.
 _LATE: Final = 3_600_000 << 80
 _SPENT = UsageEntry.objects.filter(run_id=OuterRef("pk")).order_by().values("run_id")
@@ -100,7 +102,7 @@ def sorted_page(
 
     By time the cursor is a place. By a figure, which changes while runs work, it is a number of
     rows: a row that changes meanwhile can be on two pages or on none. Sorted by a figure are the
-    newest ``SORTED`` runs that match.
+    newest ``SORTED`` runs that match; of words that many runs have, those among fewer runs.
 
     Raises:
         CursorError: It is no cursor of this list.
@@ -111,12 +113,11 @@ def sorted_page(
         order = "-pk" if falls else "pk"
         if not wanted.text:
             return page(rows, order, cursor, limit)
-        # A common word is found at once among the first runs; a rare one by the index of words,
-        # which the planner does not choose for a list in the order of ids.
-        near = place_after(matching(access, replace(wanted, text=None)), order, cursor)
-        first_ones = summaries(_that_say(near.order_by(order)[:COMPARED], wanted.text))
-        some, following = page(first_ones, order, cursor, limit)
-        return (some, following) if following else page(rows, order, cursor, limit, walked=False)
+        for rows in _widening(access, wanted, order, cursor):
+            some, following = page(summaries(rows), order, cursor, limit, walked=False)
+            if following:
+                break
+        return some, following
     first = number(cursor) if cursor else 0
     newest = Cast("pk", CharField()).desc() if wanted.text else F("pk").desc()
     among = _sorted_runs(access, wanted).order_by(newest).annotate(figure=_FIGURES[name])
@@ -130,10 +131,29 @@ def sorted_page(
 
 def _sorted_runs(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     """Return the runs of which a figure is compared, in no order."""
-    near = matching(access, replace(wanted, text=None)).order_by("-pk")
-    if wanted.text and _that_say(near[:COMPARED], wanted.text).count() >= COMMON:
-        return _that_say(near[:SORTED_OF_COMMON], wanted.text)
-    return matching(access, wanted)
+    if not wanted.text:
+        return matching(access, wanted)
+    for rows in _widening(access, wanted, "-pk", None, compared=1000):
+        if rows.order_by().values("pk")[:ENOUGH].count() == ENOUGH:
+            break
+    return rows
+
+
+def _widening(
+    access: Access, wanted: RunFilter, order: str, cursor: str | None, compared: int = COMPARED
+) -> Iterator[QuerySet[Run]]:
+    """Yield the runs that say the words, of more and more runs behind a cursor, and last of all.
+
+    A common word is found at once among a few runs, where the index of words would list millions.
+    One that a hundredth of the runs have is found by the index and the ids of near runs together.
+    """
+    behind = place_after(matching(access, replace(wanted, text=None)), order, cursor)
+    behind = behind.order_by(order)
+    yield _that_say(behind[:compared], wanted.text or "")
+    all_that_say = matching(access, wanted)
+    for last in behind.values_list("pk", flat=True)[NEAR : NEAR + 1]:
+        yield all_that_say.filter(**{"pk__gte" if order.startswith("-") else "pk__lte": last})
+    yield all_that_say
 
 
 def _that_say(few: QuerySet[Run], text: str) -> QuerySet[Run]:

@@ -88,6 +88,9 @@ def _addresses(workspace: Workspace, run: UUID) -> dict[str, str]:
         "runs": f"{work}/runs/",
         "runs by words, none found": f"{work}/runs/?text=zeppelin",
         "runs by words, all found": f"{work}/runs/?text=hello",
+        "runs by words, some found": f"{work}/runs/?text=a1",  # 1 of 256, as md5 has it
+        "runs by words, few found": f"{work}/runs/?text=order17",
+        "runs by words and cost": f"{work}/runs/?text=hello&sort=-cost",
         "runs by cost": f"{work}/runs/?sort=-cost",
         "runs that failed": f"{work}/runs/?status=failed",
         "runs that are queued": f"{work}/runs/?status=queued",
