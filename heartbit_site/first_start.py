@@ -30,7 +30,10 @@ MIGRATION_LOCK = 7701  # one process migrates, the others wait
 _PAUSE_SECONDS = 0.2
 DEFAULT_WORKSPACE = "default"
 #: Migrations of databases made before the first release: each of these has one, no later one does.
-EARLY = frozenset({("agents", "0002_functions"), ("agents", "0002_quota_notices")})
+EARLY = frozenset(
+    ("agents", name)
+    for name in ("0002_functions", "0002_quota_notices", "0002_calls_write_no_index")
+)
 
 
 @dataclass(frozen=True, slots=True)

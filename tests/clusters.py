@@ -1,4 +1,4 @@
-"""A migrated PostgreSQL data directory that is kept: making one takes six seconds of a processor.
+"""A migrated PostgreSQL data directory that is kept: making one takes four seconds of a processor.
 
 It lies beside pytest's cache, under the hash of all that it is made from, and holds no row of ours.
 """

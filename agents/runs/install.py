@@ -2,8 +2,8 @@
 
 ``FINGERPRINT`` is the hash of the SQL that the newest migration installs. If a file was edited
 without a new migration, a test fails and says what to do. A migration that changes tables installs
-the functions in the same transaction, so that both always match. Earlier migrations of functions
-are emptied: today's functions would not match the tables of that time.
+the functions in the same transaction, so that both always match. It takes over the operation from
+the one before it: today's functions would not match the tables of that time.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from heartbit_site.backup.write import connect
 from heartbit_site.base import audit
 from heartbit_site.base.os_user import terminal_user
 from heartbit_site.base.query import execute, fetch_all, fetch_one
-from heartbit_site.first_start import migrate_and_seed
+from heartbit_site.first_start import EARLY, migrate_and_seed
 from scheduling.actions.skip_elapsed import skip_elapsed
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def restore_backup(file: Path, *, replace: bool = False, goes_on: bool = False) 
     """
     with ArchiveReader(file) as archive:
         manifest = archive.manifest
+        _refuse_early(manifest)
         refuse_newer(manifest, _known_migrations())
         archive.verify()
         with connect() as session:
@@ -104,6 +105,15 @@ def restore_backup(file: Path, *, replace: bool = False, goes_on: bool = False) 
                 "--replace."
             ) from error
     return _finish(manifest, goes_on=goes_on, keys=keys, keys_here=keys_here, schedules=schedules)
+
+
+def _refuse_early(manifest: Manifest) -> None:
+    """Refuse a backup of a database that was made before the first release."""
+    if any(name in manifest.migrations.get(app, ()) for app, name in EARLY):
+        raise BackupError(
+            "The backup was made before Heartbit's first release, and no way leads from its tables "
+            "to today's: restore it with the version that made it."
+        )
 
 
 def _known_migrations() -> dict[str, set[str]]:

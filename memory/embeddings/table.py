@@ -64,7 +64,7 @@ def add_column() -> bool:
     try:
         with transaction.atomic():
             execute("CREATE EXTENSION IF NOT EXISTS vector")
-            for table in TABLES:
+            for table in TABLES:  # in a migration, later ones may create some
                 execute(
                     f"ALTER TABLE IF EXISTS {table.name} "
                     "ADD COLUMN IF NOT EXISTS vector halfvec NOT NULL"
@@ -91,9 +91,6 @@ def require_index(dimensions: int) -> None:
         # A foreign key that is to be checked at the end would forbid the index.
         execute("SET CONSTRAINTS ALL IMMEDIATE")
         for table in TABLES:
-            (there,) = fetch_one("SELECT to_regclass(%s) IS NOT NULL", [table.name])
-            if not there:  # a later migration creates it
-                continue
             execute(
                 f"CREATE INDEX IF NOT EXISTS {table.name}_{size} ON {table.name} "
                 f"USING hnsw ((vector::halfvec({size})) halfvec_cosine_ops) "

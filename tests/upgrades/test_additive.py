@@ -133,12 +133,12 @@ def _less(before: Field[Any, Any], after: Field[Any, Any]) -> Iterator[str]:
 def test_what_takes_away_is_found(
     operation: Operation, words: str, loader: MigrationLoader
 ) -> None:
-    state = loader.project_state(("agents", "0037_drive_deliveries"))
+    state = loader.project_state(("agents", "0001_initial"))
     assert [one[: len(words)] for one in _problems(operation, state, "agents")] == [words]
 
 
 def test_a_column_without_a_default_or_with_less_room_is_found(loader: MigrationLoader) -> None:
-    state = loader.project_state(("agents", "0037_drive_deliveries"))
+    state = loader.project_state(("agents", "0001_initial"))
     run = apps.get_model("agents", "Run")
     queue, cost = run._meta.get_field("queue").clone(), run._meta.get_field("woken_at").clone()
     queue.max_length, cost.null = 10, False

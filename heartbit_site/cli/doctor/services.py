@@ -26,6 +26,7 @@ from heartbit_site.base.actions.rotate_secrets import secret_columns
 from heartbit_site.cli.doctor.examine import Check
 from heartbit_site.cli.terminal.output import one_line
 from heartbit_site.environment import celery_tls
+from heartbit_site.first_start import EARLY
 
 MINIMUM_POSTGRES: Final = 150_000
 PATIENCE_SECONDS: Final = 5
@@ -59,6 +60,15 @@ def _migrations() -> list[Check]:
         plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
         return [Check("migrations", "fail", _reason(error), "See the database's log.")]
+    if not EARLY.isdisjoint(executor.loader.applied_migrations):
+        return [
+            Check(
+                "migrations",
+                "fail",
+                "the database was made before Heartbit's first release",
+                "Begin with an empty one, by another HEARTBIT_STATE_DIR or DATABASE_URL.",
+            )
+        ]
     if plan:
         detail = f"{len(plan)} to apply; the next command applies them"
         return [Check("migrations", "warn", detail)]
