@@ -29,7 +29,7 @@ from agents.journal.waits import BUDGET, REVIEW, kind_of
 from agents.live.changes import notify_on_commit
 from agents.models import Run, ToolCall, Wait
 from agents.querysets import calls_waiting, shown_tool, waits_for_answers, waits_for_people
-from agents.reads.questions import WaitQuestion, question_of, questions_of
+from agents.reads.questions import WaitQuestion, first_question_of, question_of, questions_of
 from agents.runs.run_audit import record_of_call
 from agents.runs.sql_functions import call_function
 from heartbit_site.base import audit
@@ -78,6 +78,7 @@ Look at it and answer: {inbox}
 """
 _MOST_OF_TASK = 300
 _MOST_OF_LINE = 80
+_REMINDED = " No one has decided in time."
 _ESCALATED = " No one has decided in time, so you may decide as well."
 
 
@@ -124,9 +125,9 @@ def notify_approvers(run_id: UUID, *, by_mail: bool = True) -> int:
 
 
 def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
-    """Mail a link for an escalated call to each member who may now decide it, and notify browsers.
+    """Mail a link for an escalated wait to each member who may now decide it, and notify browsers.
 
-    Without ``by_mail`` browsers alone are notified.
+    Those who could decide before are reminded. Without ``by_mail`` browsers alone are notified.
 
     Returns:
         The number of mails sent; 0 if the call was decided meanwhile.
@@ -137,8 +138,10 @@ def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
     if wait.kind == REVIEW.name:
         people = _deciders(wait.run, "")
         notify_browsers(wait.run.workspace, {person.pk for person in people})
-        mails = [_wait_mail(wait, one, more=_ESCALATED) for one in people if one.email and by_mail]
-        return _send(mails)
+        asked = first_question_of(wait)
+        first = _deciders(wait.run, asked.group, asked.person)
+        to_write = [one for one in people if one.email and by_mail]
+        return _send([_wait_mail(wait, one, more=_escalated(one, first)) for one in to_write])
     calls = calls_waiting(wait.run.workspace).filter(run=wait.run, call_id=wait.call_id)
     to_decide = [
         (call, person)
@@ -147,7 +150,16 @@ def notify_escalation(wait_id: int, *, by_mail: bool = True) -> int:
     ]
     notify_browsers(wait.run.workspace, {person.pk for _, person in to_decide})
     written_to = [(call, person) for call, person in to_decide if person.email and by_mail]
-    return _send([_mail(call, person, more=_ESCALATED) for call, person in written_to])
+    first = [
+        one
+        for call in calls
+        for one in _deciders(call.run, (call.approval_view or {}).get("group", ""))
+    ]
+    return _send([_mail(call, one, more=_escalated(one, first)) for call, one in written_to])
+
+
+def _escalated(person: User, first: list[User]) -> str:
+    return _REMINDED if person in first else _ESCALATED
 
 
 def _members(group: str) -> set[int]:

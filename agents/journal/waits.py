@@ -39,7 +39,11 @@ _REVIEWS: Final[dict[str, tuple[str, str, Tone]]] = {
     "edit": ("result approved with an edit", "check", "success"),
     "reject": ("result rejected", "block", "warning"),
 }
-_NOT_REVIEWED: Final[tuple[str, str, Tone]] = ("no one reviewed the result", "block", "warning")
+_NOT_REVIEWED: Final[tuple[str, str, Tone]] = (
+    "no one reviewed the result in time",
+    "block",
+    "warning",
+)
 _AGREEING: Final = ("approved", "edited", "answered", "confirmed")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -53,6 +54,13 @@ class WaitQuestion:
 def question_of(wait: Wait) -> WaitQuestion:
     """Return the question that a wait asks a person."""
     return questions_of([wait])[wait.pk]
+
+
+def first_question_of(wait: Wait) -> WaitQuestion:
+    """Return the question that a wait asked before its escalation."""
+    before = copy(wait)
+    before.escalated_at = None
+    return question_of(before)
 
 
 def questions_of(waits: Iterable[Wait]) -> dict[int, WaitQuestion]:

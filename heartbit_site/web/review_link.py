@@ -10,6 +10,7 @@ from django.shortcuts import render
 from agents.actions.waits import answer_wait
 from agents.approvals.call_display import OpenedReview
 from agents.errors import CallClosedError, InvalidEditError
+from agents.journal.waits import REVIEW
 from agents.output.text import as_text
 from agents.reads.questions import question_of
 from heartbit_site.base.audit import Actor
@@ -33,8 +34,9 @@ def review_link(request: HttpRequest, opened: OpenedReview) -> HttpResponse:
     wait = opened.wait
     asked = question_of(wait)
     if wait.resolved_at is not None:
-        by = (wait.value or {}).get("by", "")
-        raise CallClosedError(f"The result was reviewed by {by}." if by else "The run has ended.")
+        value = wait.value or {}
+        outcome = REVIEW.describe(value, "").heading if "by" in value else "The run has ended"
+        raise CallClosedError(f"{outcome}.")
     shown: dict[str, Any] = {
         "run": wait.run,
         "access": opened.access,

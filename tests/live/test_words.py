@@ -35,7 +35,7 @@ def titled(event: events.Event) -> str:
         (events.ReviewRequested(1, "Done.", "person:ann"),
          "waits for a review of its result by ann"),
         (events.WaitResolved("review:1", {"status": "expired"}, "review"),
-         "no one reviewed the result"),
+         "no one reviewed the result in time"),
         (events.BudgetAsked(1, 7, "It has reached 80 percent."), "asks an owner to go on"),
         (events.WaitResolved("timer:1", {"status": "fired"}, "timer"), "the pause is over"),
     ],

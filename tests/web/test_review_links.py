@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.utils import timezone
 
-from agents.actions.waits import notify_approvers
+from agents.actions.waits import notify_approvers, notify_escalation
 from agents.approvals.call_display import token_of_review
 from agents.models import Run, Wait
+from agents.runs.overdue_waits import expire_waits
 from tests.clients import Client
 from tests.web.people import member
 from tests.web.waiting_calls import unreviewed
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from heartbit_site.base.models import Workspace
 
+ESCALATED = "No one has decided in time, so you may decide as well."
 pytestmark = pytest.mark.django_db
 
 
@@ -51,6 +54,33 @@ def test_the_mail_has_the_link_and_nothing_of_the_result(
     assert mail.subject == "researcher has a result for you to review"
     assert token_of_review(wait, clerk.pk).partition(":")[0] in mail.body
     assert "xyzzy" not in mail.body
+
+
+def test_an_escalation_reminds_the_first_reviewers_and_asks_the_others(
+    workspace: Workspace, clerk: User, mailoutbox: list[EmailMessage]
+) -> None:
+    wait = unreviewed(workspace, "Ten orders.", by=f"person:{clerk.username}")
+    other = member(workspace, "operator")
+    User.objects.filter(pk=other.pk).update(email=f"{other.username}@example.org")
+    Wait.objects.filter(pk=wait.pk).update(escalated_at=timezone.now())
+    assert notify_escalation(wait.pk) == 2
+    said = {mail.to[0]: mail.body.splitlines()[0] for mail in mailoutbox}
+    asked = "researcher has a result, which you review before it is delivered. "
+    assert said == {
+        clerk.email: f"{asked}No one has decided in time.",
+        f"{other.username}@example.org": f"{asked}{ESCALATED}",
+    }
+
+
+def test_an_expired_review_is_not_said_to_be_reviewed(
+    workspace: Workspace, clerk: User, nobody: Client
+) -> None:
+    wait = unreviewed(workspace, "Ten orders.")
+    Wait.objects.filter(pk=wait.pk).update(expires_at=timezone.now())
+    assert expire_waits(100)
+    late = nobody.get(link(wait, clerk))
+    assert late.status_code == 409
+    assert "No one reviewed the result in time." in late.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +120,7 @@ def test_the_person_of_the_link_decides_once(
     )
     again = nobody.post(link(wait, clerk), sent)
     assert again.status_code == 409
-    assert f"reviewed by {clerk.username}" in again.content.decode()
+    assert f" by {clerk.username}." in again.content.decode()
 
 
 def test_a_decision_that_says_too_little_leaves_the_review_open(
