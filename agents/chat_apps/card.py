@@ -133,8 +133,9 @@ def _of_call(wait: Wait, call: ToolCall, agent: str, link: str, facts: dict[str,
         return Card(wait.pk, title, link, call.digest, facts, visible(text), "", buttons)
     tool = visible(shown_tool(call))
     title = f"{agent} asks before it uses {tool}."
+    reason = visible(str(shown.get("reason", "")))
     more = {
-        "Reason": visible(str(shown.get("reason", ""))),
+        "Reason": reason.removeprefix(title).strip(),
         "Call": summarize_call(call, arguments),
         "Approvals": f"{shown['needed']} people" if shown.get("needed", 1) != 1 else "",
     }

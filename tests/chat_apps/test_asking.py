@@ -44,11 +44,15 @@ def test_a_call_is_asked_once_and_a_click_decides_it(
 ) -> None:
     ann = linked(app, "UANN")
     call = unserved(workspace)
+    title = "researcher asks before it uses http_get."
+    shown = {**(call.approval_view or {}), "reason": f"{title} It uses the credential chat."}
+    ToolCall.objects.filter(pk=call.pk).update(approval_view=shown)
     assert ask_in_chat() == 1
     assert ask_in_chat() == 0
     [message] = slack.posted()
     assert message["channel"] == "DANN"
-    assert message["text"] == "researcher asks before it uses http_get."
+    assert message["text"] == title
+    assert "*Reason:* It uses the credential chat." in str(message["blocks"])
     assert verbs_of(message) == ["approve", "deny", "open"]
     assert button_of(message, "open")["url"].endswith(f"/w/{workspace.slug}/inbox/")
     assert send(app, click(message, "approve", "UANN")) == {}
