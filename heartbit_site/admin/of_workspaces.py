@@ -59,9 +59,8 @@ class RowsOfWorkspaces(WorkspaceScopedAdmin):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns, with the workspace where none says it and there are several."""
         shown = super().get_list_display(request)
-        if self.names_workspace or "workspace" in shown or self.reach_of(request) is None:
-            return shown
-        return (*shown, "of_workspace")
+        is_shown = self.names_workspace or {"workspace", "of_workspace"} & {*shown}
+        return shown if is_shown or self.reach_of(request) is None else (*shown, "of_workspace")
 
     def get_list_select_related(self, request: HttpRequest) -> Any:
         """Return what is read with the rows: their workspace too."""

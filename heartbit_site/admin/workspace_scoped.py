@@ -21,6 +21,7 @@ from django.db.models import Model, Q
 
 from heartbit_site.admin.permissions import INSTALLATION, permissions_for
 from heartbit_site.base.models import Workspace
+from heartbit_site.shell.frame import frame_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -168,12 +169,15 @@ class WorkspaceScopedAdmin(ScopedChoicesMixin, _Base):
     # ------------------------------------------------------------------------------------- Django's
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the defaults: a new row goes to the first workspace where the user may add it."""
+        """Return the defaults: a new row goes to the frame's workspace, or the first possible."""
         initial: dict[str, Any] = {**super().get_changeform_initial_data(request)}
         if self.workspace_path == "workspace" and "workspace" not in initial:
             spaces = Workspace.objects.order_by("pk")
-            first = permissions_for(request).rows(spaces, "pk", self.scope_of("add")).first()
-            initial["workspace"] = first.pk if first is not None else None
+            possible = permissions_for(request).rows(spaces, "pk", self.scope_of("add"))
+            access = frame_of(request).access
+            here = possible.filter(pk=access.workspace.pk).first() if access is not None else None
+            chosen = here or possible.first()
+            initial["workspace"] = chosen.pk if chosen is not None else None
         return initial
 
     def has_module_permission(self, request: HttpRequest) -> bool:

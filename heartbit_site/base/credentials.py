@@ -181,7 +181,7 @@ class S3Credential(UrlCredential):
 
 
 class BearerCredential(UrlCredential):
-    """A token in ``Authorization: Bearer``."""
+    """A token in the header Authorization (Bearer)."""
 
     kind = "bearer"
     label = "Bearer token"
@@ -220,7 +220,7 @@ class QueryKeyCredential(UrlCredential):
 
 
 class BasicCredential(UrlCredential):
-    """Name and password in ``Authorization: Basic``."""
+    """Name and password in the header Authorization (Basic)."""
 
     kind = "basic"
     label = "Name and password (HTTP Basic)"

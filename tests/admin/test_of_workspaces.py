@@ -37,3 +37,20 @@ def test_given_rows_of_several_workspaces_then_a_list_names_them_and_can_show_on
         True,
         False,
     )
+
+
+def test_a_list_has_one_column_for_the_workspace(browser: Client, workspace: Workspace) -> None:
+    new_workspace()
+    browser.get(reverse("web:runs", args=[workspace.slug]))
+    listed = browser.get(reverse("admin:base_auditentry_changelist"))
+    assert [*listed.context["cl"].list_display].count("of_workspace") == 1
+
+
+def test_a_new_row_goes_to_the_workspace_of_the_frame(
+    browser: Client, workspace: Workspace
+) -> None:
+    later = new_workspace()
+    for here in (workspace, later):
+        browser.get(reverse("web:runs", args=[here.slug]))
+        form = browser.get(reverse("admin:agents_webhookendpoint_add")).content.decode()
+        assert f'<option value="{here.pk}" selected>' in form

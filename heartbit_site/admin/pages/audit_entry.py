@@ -56,7 +56,7 @@ class AuditAdmin(LongList[AuditEntry]):
 
     workspace_path = "workspace"
     needs: ClassVar[dict[str, str]] = {"view": "audit:read", "verify": "audit:read"}
-    list_display = ("when", "actor", "via", "action", "label", "place", "number")
+    list_display = ("when", "actor", "via", "action", "label", "of_workspace", "number")
     list_display_links = ("when", "action")
     list_select_related = ("workspace",)
     list_filter = ("workspace", KindFilter, ViaFilter, "at")
@@ -65,7 +65,7 @@ class AuditAdmin(LongList[AuditEntry]):
     sortable_by = ()
     actions_list = ("verify_chains",)
     fields = (
-        *("at", "actor", "via", "action", "about", "label", "place", "what"),
+        *("at", "actor", "via", "action", "about", "label", "of_workspace", "what"),
         *("chain", "number", "previous", "hash"),
     )
 
@@ -75,14 +75,14 @@ class AuditAdmin(LongList[AuditEntry]):
     )
 
     @admin.display(description="workspace")
-    def place(self, entry: AuditEntry) -> str:
+    def of_workspace(self, row: AuditEntry) -> str:
         """Return the workspace; an entry outlives its workspace."""
-        if entry.workspace_id is None:
+        if row.workspace_id is None:
             return "the installation"
         try:
-            return str(entry.workspace)
+            return str(row.workspace)
         except Workspace.DoesNotExist:
-            return f"{entry.workspace_id} (deleted)"
+            return f"{row.workspace_id} (deleted)"
 
     @admin.display(description="target")
     def about(self, entry: AuditEntry) -> SafeString | str:

@@ -80,7 +80,7 @@
 
     function blank(row, number) {
       const label = document.createElement("label");
-      label.className = "hb-choice";
+      label.className = "check";
       const box = Object.assign(document.createElement("input"), { type: "checkbox", name: `${row.dataset.row}-after`, value: number, className: TICK });
       label.append(box, " ", document.createElement("span"));
       return label;
