@@ -269,7 +269,8 @@ def _moment(in_seconds: int | None, at: str | None, zone: str) -> datetime | Non
 def _next(planned: Schedule) -> str:
     if planned.next_occurrence is None:
         return "It does not fire again."
-    return f"Next: {format_time(planned.next_occurrence, time_zone(planned.time_zone))}."
+    zone = time_zone(planned.time_zone)
+    return f"Next: {format_time(planned.next_occurrence, zone, seconds=planned.has_seconds)}."
 
 
 def _actor(agent: str) -> Actor:

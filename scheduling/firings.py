@@ -237,7 +237,8 @@ def _task(schedule: Schedule, slot: datetime) -> str:
         return json.dumps(schedule.input, ensure_ascii=False)
     if schedule.agent.kind != RunKind.AGENT:
         return schedule.task
-    when = format_time(slot, time_zone(schedule.time_zone))
+    zone = time_zone(schedule.time_zone)
+    when = format_time(slot, zone, seconds=schedule.has_seconds)
     return f"{schedule.task}\n\n(Scheduled for {when}.)".strip()
 
 

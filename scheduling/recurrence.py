@@ -177,9 +177,10 @@ def _names() -> frozenset[str]:
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
-def format_time(moment: datetime, zone: ZoneInfo) -> str:
+def format_time(moment: datetime, zone: ZoneInfo, *, seconds: bool = False) -> str:
     """Return a point in time for people: Mon 23 Nov 2026, 09:00 (Europe/Berlin)."""
-    return f"{moment.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone.key})"
+    clock = "%H:%M:%S" if seconds else "%H:%M"
+    return f"{moment.astimezone(zone):%a %-d %b %Y, {clock}} ({zone.key})"
 
 
 def cron_of(expression: str, zone: ZoneInfo) -> Cron:

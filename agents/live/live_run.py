@@ -29,6 +29,7 @@ class LiveRun(Fold):
         waits: Open waits, by key.
         pause: Reason for waiting for a point in time, and that time.
         remark: Latest event of the conversation, such as a message from a person.
+        is_reviewed: True while a review decides about the result, until it requests changes.
         lost: Sentence on the death of a worker, until the run has got further.
         ending: Terminal status with the answer or the error.
     """
@@ -55,6 +56,7 @@ class LiveRun(Fold):
     pause: tuple[str, datetime] | None = None
     remark: str = ""
     cancelling: bool = False
+    is_reviewed: bool = False
     problem: str = ""
     lost: str = ""
     ending: Parts | None = None
@@ -66,6 +68,12 @@ class LiveRun(Fold):
     def over(self) -> bool:
         """True once the run has ended."""
         return self.status in TERMINAL
+
+    @property
+    def takes_messages(self) -> bool:
+        """True while ``heartbit_steer`` accepts a message."""
+        is_held_back = self.cancelling or self.is_reviewed
+        return takes_messages(self.run_kind, is_over=self.over, is_held_back=is_held_back)
 
     @property
     def text(self) -> str:
@@ -100,6 +108,17 @@ class LiveRun(Fold):
         if self.started_at is None:
             return 0.0
         return max(0.0, ((self.finished_at or now) - self.started_at).total_seconds())
+
+
+def takes_messages(kind: str, *, is_over: bool, is_held_back: bool) -> bool:
+    """Return True if a person may send a run a message: the condition of all pages.
+
+    Args:
+        kind: The run's kind.
+        is_over: True once the run has ended, or is in quarantine.
+        is_held_back: True if the run is being cancelled, or its result is reviewed.
+    """
+    return kind == "agent" and not is_over and not is_held_back
 
 
 def activity(

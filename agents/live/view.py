@@ -144,6 +144,7 @@ class RunView(LiveRun):
             "cost": str(self.cost),
             "priced": self.priced,
             "stopping": self.cancelling,
+            "takes_messages": self.takes_messages,
             "waiting": self._waiting,
             "lost": self.lost,
             "waits": [{"key": key, **wait} for key, wait in self.waits.items()],
@@ -191,7 +192,8 @@ class RunView(LiveRun):
     @folds(events.RunForked)
     def _run_forked(self, event: events.RunForked) -> None:
         # Earlier events are the source run's: its waits, times and usage do not count here.
-        self.created_at, self.started_at, self.pause, self.cancelling = self._at, None, None, False
+        self.created_at, self.started_at, self.pause = self._at, None, None
+        self.cancelling = self.is_reviewed = False
         self.waits.clear()
         self.input_tokens = self.output_tokens = self.cached_tokens = 0
         self.cost, self.priced = Decimal(0), True
@@ -237,6 +239,7 @@ class RunView(LiveRun):
 
     @folds(events.ReviewRequested)
     def _review_requested(self, event: events.ReviewRequested) -> None:
+        self.is_reviewed = True
         self._wait(event.key, REVIEW)
 
     @folds(events.ApprovalEscalated)
@@ -303,6 +306,9 @@ class RunView(LiveRun):
         self._changed["run"] = None
         if event.kind in (REVIEW.name, BUDGET.name):
             self._note(event)
+        if event.kind == REVIEW.name:
+            decided = (event.value.get("answer") or {}).get("decision")
+            self.is_reviewed = decided != "changes"
         call = self.asked_by(event.key)
         if call is not None:
             call.asked, call.doubt, call.status = False, False, "pending"

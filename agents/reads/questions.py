@@ -11,8 +11,12 @@ from uuid import UUID
 from agents.journal.events import BudgetAsked, CallWaiting, ReviewRequested
 from agents.journal.waits import BUDGET, QUESTION, REVIEW, kind_of
 from agents.models import RunEvent, Wait
+from agents.output.fences import in_fence
+from agents.output.text import as_text
 from heartbit_site.base.access import Access
+from heartbit_site.base.markdown import to_html
 from heartbit_site.base.review_policy import ReviewPolicy
+from heartbit_site.base.visible_text import visible
 
 #: Scope of the people whom a budget asks to go on: those who change budgets.
 OWNERS: Final = "agents:write"
@@ -37,6 +41,7 @@ class WaitQuestion:
         group: Django group whose members may answer; empty: all who may decide in the workspace.
         person: The only person who may answer, by username; empty: as ``group`` says.
         scope: Right that the answer needs.
+        result: Markdown of the result that a review asks about; empty for other questions.
     """
 
     text: str
@@ -44,6 +49,12 @@ class WaitQuestion:
     group: str = ""
     person: str = ""
     scope: str = "approvals:decide"
+    result: str = ""
+
+    @property
+    def result_html(self) -> str:
+        """The result as sanitised HTML, with hidden characters made visible."""
+        return to_html(visible(self.result))
 
     def is_for(self, access: Access, groups: Collection[str]) -> bool:
         """Return True if a person in these groups may answer."""
@@ -118,4 +129,5 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
         "additionalProperties": False,
         "default": {"result": payload["output"] if structured is None else structured},
     }
-    return WaitQuestion(payload["output"], form, policy.group, policy.person)
+    shown = payload["output"] if structured is None else in_fence(as_text(structured), "json")
+    return WaitQuestion(payload["output"], form, policy.group, policy.person, result=shown)

@@ -19,6 +19,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.db import transaction
+
+from agents.models import Delivery, Run
 from heartbit_site.base.query import fetch_all, fetch_one
 
 if TYPE_CHECKING:
@@ -103,14 +106,20 @@ def tree_lines(roots: Sequence[UUID]) -> Iterator[str]:
 def delete_unit(unit: ArchiveUnit, before: datetime) -> bool:
     """Delete a unit, in one short transaction; the usage ledger stays.
 
+    Deliveries outlive their runs, but not those of private runs: without the run, nothing says who
+    may read them.
+
     Returns:
         False, with nothing deleted, if the unit has changed since it was archived.
     """
     thread = unit.id if unit.is_conversation else None
-    (forgotten,) = fetch_one(  # one statement is its own transaction
-        "SELECT heartbit_forget(%s, %s, %s, %s, %s)",
-        [list(unit.roots), unit.runs, unit.events, before, thread],
-    )
+    values = [list(unit.roots), unit.runs, unit.events, before, thread]
+    trees = Run.objects.filter(root_id__in=unit.roots)
+    with transaction.atomic():
+        private = list(trees.filter(private_to__isnull=False).values_list("pk", flat=True))
+        (forgotten,) = fetch_one("SELECT heartbit_forget(%s, %s, %s, %s, %s)", values)
+        if forgotten and private:
+            Delivery.objects.filter(run_id__in=private).delete()
     return bool(forgotten)
 
 

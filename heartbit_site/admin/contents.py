@@ -79,7 +79,7 @@ SUBJECTS: Final = {
     ),
     "Installation": (
         Listing("auth.user", "person", "accounts of people"),
-        Listing("auth.group", "group", "Django's permissions"),
+        Listing("auth.group", "group", "people who decide and review"),
         Listing("base.tier", "layers", "limits shared by workspaces"),
         Listing("axes.accessattempt", "gpp_bad", "and who is locked out"),
     ),

@@ -29,6 +29,9 @@ class WaitOut(View):
     question: str = Field(
         description="Question of the call's tool, or the result to review; empty if there is none."
     )
+    result_html: str = Field(
+        description="The result to review as sanitised HTML; empty if there is none."
+    )
     group: str = Field(description="Group whose members may answer; empty: all who may decide.")
     person: str = Field(description="The only person who may answer; empty: as `group` says.")
     scope: str = Field(description="Right that the answer needs.")

@@ -192,5 +192,8 @@ def _rhythm(row: Schedule, now: datetime) -> contract.RecurrenceOut:
     slots = upcoming_occurrences(row, now, SHOWN) if row.enabled else []
     return contract.RecurrenceOut(
         description=build_recurrence(row).words,
-        upcoming=[contract.OccurrenceOut(at=slot, text=format_time(slot, zone)) for slot in slots],
+        upcoming=[
+            contract.OccurrenceOut(at=slot, text=format_time(slot, zone, seconds=row.has_seconds))
+            for slot in slots
+        ],
     )

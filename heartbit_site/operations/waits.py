@@ -66,6 +66,7 @@ def _view(wait: Wait, calls: Mapping[tuple[UUID, str], ToolCall], asked: WaitQue
         arguments=preview(call.arguments) if call is not None else "",
         task=preview(wait.run.task),
         question=asked.text,
+        result_html=asked.result_html,
         group=asked.group,
         person=asked.person,
         scope=asked.scope,

@@ -16,7 +16,12 @@ from django.utils.safestring import SafeString
 
 
 def moment(
-    at: datetime | None, *, zone: str = "", beside: str = "", missing: str = "-"
+    at: datetime | None,
+    *,
+    zone: str = "",
+    beside: str = "",
+    missing: str = "-",
+    seconds: bool = False,
 ) -> SafeString | str:
     """Return a moment as an element.
 
@@ -25,20 +30,22 @@ def moment(
         zone: Name of another zone than the reader's, e.g. a schedule's own.
         beside: Name of a zone in which the moment is shown as well, unless it is the same there.
         missing: What is shown without a moment.
+        seconds: True for moments that are told apart by their seconds.
     """
     if at is None:
         return missing
     if beside:
-        one = moment(at)
+        one = moment(at, seconds=seconds)
         if at.astimezone(ZoneInfo(beside)).utcoffset() == timezone.localtime(at).utcoffset():
             return one
-        return format_html('{} <span class="quiet">{}</span>', one, moment(at, zone=beside))
+        there = moment(at, zone=beside, seconds=seconds)
+        return format_html('{} <span class="quiet">{}</span>', one, there)
     place: tzinfo = ZoneInfo(zone) if zone else timezone.get_current_timezone()
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         at.astimezone(UTC).isoformat(),
         whole(at, place),
-        short(at, place) + (f" {name_of(place)}" if zone else ""),
+        short(at, place, seconds=seconds) + (f" {name_of(place)}" if zone else ""),
     )
 
 
@@ -47,13 +54,15 @@ def day(on: date) -> SafeString:
     return format_html('<time datetime="{}">{}</time>', on, f"{on.day} {on:%b}")
 
 
-def short(at: datetime, zone: tzinfo | None = None) -> str:
-    """Return a moment as text: 17:05, 26 Nov 17:05, or 26 Nov 2025, 17:05."""
+def short(at: datetime, zone: tzinfo | None = None, *, seconds: bool = False) -> str:
+    """Return a moment as text: 17:05, 26 Nov 17:05, or 26 Nov 2025, 17:05; or 17:05:30."""
     place = zone or timezone.get_current_timezone()
     local, today = at.astimezone(place), datetime.now(place)
+    clock = f"{local:%H:%M:%S}" if seconds else f"{local:%H:%M}"
     if local.date() == today.date():
-        return f"{local:%H:%M}"
-    return f"{local.day} {local:%b %H:%M}" if local.year == today.year else _long(local)
+        return clock
+    day = f"{local.day} {local:%b}"
+    return f"{day} {clock}" if local.year == today.year else f"{day} {local.year}, {clock}"
 
 
 def whole(at: datetime, zone: tzinfo | None = None) -> str:
@@ -67,7 +76,3 @@ def whole(at: datetime, zone: tzinfo | None = None) -> str:
 def name_of(zone: tzinfo) -> str:
     """Return a zone's name, e.g. Europe/Berlin."""
     return getattr(zone, "key", None) or str(zone)
-
-
-def _long(local: datetime) -> str:
-    return f"{local.day} {local:%b %Y, %H:%M}"

@@ -25,10 +25,14 @@ def sentence(text: object) -> SafeString:
 
 @register.simple_tag
 def moment(
-    at: datetime | None, zone: str = "", beside: str = "", missing: str = "-"
+    at: datetime | None,
+    zone: str = "",
+    beside: str = "",
+    missing: str = "-",
+    seconds: bool = False,  # noqa: FBT001, FBT002  a tag's argument
 ) -> SafeString | str:
     """Show a moment; see ``heartbit_site.shell.moment``."""
-    return moments.moment(at, zone=zone, beside=beside, missing=missing)
+    return moments.moment(at, zone=zone, beside=beside, missing=missing, seconds=seconds)
 
 
 @register.filter

@@ -44,7 +44,7 @@ from heartbit_site.operations.credentials import (
 )
 from heartbit_site.operations.members import create_own_key, list_own_keys, revoke_own_key
 from heartbit_site.web.login import PAUSE
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from tools.credentials.values import label_of
 from tools.errors import CredentialNotFoundError
 from tools.models import Credential
@@ -60,7 +60,8 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
     problems: list[str] = []
     made: NewKeyOut | None = None
     code: ChatCodeOut | None = None
-    do = request.POST.get("do")
+    is_sent = request.method == "POST"
+    do = asked_action(request, *_ENDS, "make-key", "link", "password") if is_sent else None
     try:
         if do in _ENDS:
             _ENDS[do](request, access)
@@ -68,13 +69,13 @@ def account(request: HttpRequest, access: Access) -> HttpResponse:
             made = create_own_key(access, _asked_key(request))
         elif do == "link":
             code = link_chat_account(access, request.POST.get("id", ""))
-        elif request.method == "POST":
+        elif do == "password":
             problems = _change_password(request, access, user)
     except HeartbitError as error:
         problems = [str(error)]
     except ValidationError as error:
         problems = [_sentence(error)]
-    if request.method == "POST" and not problems and made is None and code is None:
+    if is_sent and not problems and made is None and code is None:
         return redirect(request.path)
     context = {
         "problems": problems,
@@ -143,7 +144,7 @@ def _unlink(request: HttpRequest, access: Access) -> None:
 
 
 #: What ends something of the user's, by the button's value.
-_ENDS: Final[dict[str | None, Callable[[HttpRequest, Access], None]]] = {
+_ENDS: Final[dict[str, Callable[[HttpRequest, Access], None]]] = {
     "revoke": _revoke,
     "forget": _forget,
     "revoke-key": _revoke_key,
@@ -182,8 +183,9 @@ def credentials(request: HttpRequest, access: Access) -> HttpResponse:
     """Show the user's own credentials and, once a type is chosen, the form for a new one."""
     problem = ""
     if request.method == "POST":
+        do = asked_action(request, "add", "check", "remove")
         try:
-            messages.success(request, _done(request, access))
+            messages.success(request, _done(request, access, do))
             return redirect(request.path)
         except HeartbitError as error:
             problem = str(error)
@@ -212,16 +214,16 @@ def _place(row: Credential) -> str:
     return str(row.settings.get("url") or row.settings.get("host") or "")
 
 
-def _done(request: HttpRequest, access: Access) -> str:
+def _done(request: HttpRequest, access: Access, do: str) -> str:
     """Perform the requested action; return the result as a sentence."""
-    if request.POST.get("do") == "add":
+    if do == "add":
         made = create_credential(access, _asked(request))
         return f"{made.name} is added: your own runs use it."
     number = request.POST.get("id", "")
     row = next((one for one in _own(access) if str(one.pk) == number), None)
     if row is None:
         raise CredentialNotFoundError("You have no such credential here.")
-    if request.POST.get("do") == "check":
+    if do == "check":
         found = check_credential(access, number)
         if not found.healthy:
             raise HeartbitError(f"{found.name}: {found.health_message}")

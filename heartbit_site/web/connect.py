@@ -17,7 +17,7 @@ from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.people import User
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from tools.actions.credentials import remove_credential
 from tools.actions.sign_in import CALLBACK, DOCUMENT, finish_sign_in, start_sign_in, take_sign_in
 from tools.models import McpServer
@@ -42,7 +42,7 @@ def connect(request: HttpRequest, access: Access, server: str) -> HttpResponse:
     is_shared = request.POST.get("for") == "workspace"
     if request.method != "POST" or (is_shared and not access.allows(_MANAGE)):
         return _page(request, access, row)
-    if request.POST.get("do") == "disconnect":
+    if asked_action(request, "connect", "disconnect") == "disconnect":
         known = find_sign_in(row, None if is_shared else access.user_id)
         if known is not None:
             messages.success(request, remove_credential(known, by=actor_of(access)))

@@ -23,7 +23,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.contract.fleet import PauseIn
 from heartbit_site.operations import fleet as verbs
 from heartbit_site.web.health import SPAN_TITLES, chosen_span, drawn_lifelines, tabs
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from tools.definitions.catalogue import catalogue
 
 TONES: Final = {"alive": "success", "leaving": "warning", "stale": "danger"}
@@ -152,7 +152,7 @@ _DONE: Final = {
 def _do(request: HttpRequest, access: Access) -> str:
     """Perform the verb of a form; return what came of it as a sentence."""
     given = request.POST
-    verb, name, place = (given.get(one, "") for one in ("do", "name", "place"))
+    verb, name, place = asked_action(request, *_DONE), given.get("name", ""), given.get("place", "")
     why = PauseIn(reason=given.get("reason", "").strip()[:200])
     known: dict[str, Callable[[], object]] = {
         "stop": lambda: verbs.stop_worker(access, _number(name)),
@@ -166,8 +166,6 @@ def _do(request: HttpRequest, access: Access) -> str:
         "disable-tool": lambda: _disable_tool(access, name, place, why),
         "enable-tool": lambda: _enable_tool(access, name, place),
     }
-    if verb not in known:
-        raise HeartbitError("There is no such action.")
     known[verb]()
     return _DONE[verb].format(name=name)
 

@@ -26,7 +26,7 @@ from heartbit_site.base.audit import actor_of
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.monitoring.workspace_alerts import figure_text
 from heartbit_site.web.charts import Chart, Mark, Rect
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 
 if TYPE_CHECKING:
     _AlertForm = forms.ModelForm[WorkspaceAlert]
@@ -175,7 +175,7 @@ def _is_changed(
     """Perform the requested verb; return False if the form says what is wrong."""
     by = actor_of(access)
     try:
-        if request.POST.get("do") == "remove":
+        if asked_action(request, "save", "remove") == "remove":
             if chosen is not None:
                 remove_alert(chosen, by=by)
                 messages.success(request, f"The alert {chosen} is deleted.")

@@ -12,12 +12,14 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from heartbit_site.base.access import Access, access_of_user
 from heartbit_site.base.errors import NotFoundError
 from heartbit_site.base.rights import describe_refusal, people_with
+from heartbit_site.base.visible_text import visible
 from heartbit_site.shell.frame import remember
 
 #: Scopes of actions that the pages offer to some roles; others read who can do them.
@@ -28,7 +30,7 @@ def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpRespons
     """Turn ``(request, access, ...)`` into a view for members of a workspace who have a scope.
 
     Redirects to the login without a session; answers 404 for a workspace of which the user is not a
-    member, and for a row that the view does not find.
+    member, and for a row that the view does not find; 400 for a form that names no action.
     """
 
     def wrap(view: Callable[..., Any]) -> Callable[..., HttpResponse]:
@@ -42,12 +44,28 @@ def page(needs: str) -> Callable[[Callable[..., Any]], Callable[..., HttpRespons
                     return response
             except NotFoundError as error:
                 raise Http404(str(error)) from error
-            problem = describe_refusal(access, needs)
-            return show(request, access, "web/refused.html", {"problem": problem}, status=403)
+            except BadRequest as error:
+                problem = {"problem": str(error)}
+                return render(request, "web/not_done.html", problem, status=400)
+            refusal = {"problem": describe_refusal(access, needs)}
+            return show(request, access, "web/refused.html", refusal, status=403)
 
         return shown
 
     return wrap
+
+
+def asked_action(request: HttpRequest, *known: str) -> str:
+    """Return the action that the button of a sent form names.
+
+    Raises:
+        BadRequest: The page has no such action; ``page`` answers so.
+    """
+    asked = request.POST.get("do", "")
+    if asked not in known:
+        said = f"The form asks for {visible(asked)[:40]!r}" if asked else "The form names no action"
+        raise BadRequest(f"{said}: this page knows {', '.join(known)}.")
+    return asked
 
 
 def show(

@@ -15,7 +15,6 @@ from agents.output.text import as_text
 from agents.reads.questions import question_of
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
-from heartbit_site.base.visible_text import visible
 
 _DONE: Final = {
     "approve": "Approved.",
@@ -40,7 +39,7 @@ def review_link(request: HttpRequest, opened: OpenedReview) -> HttpResponse:
     shown: dict[str, Any] = {
         "run": wait.run,
         "access": opened.access,
-        "text": visible(asked.text),
+        "html": asked.result_html,
         "result": as_text(asked.form["default"]["result"]),
         "decisions": asked.form["properties"]["decision"]["enum"],
     }

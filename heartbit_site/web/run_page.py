@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.journal.waits import BUDGET, CHILD
+from agents.live.live_run import takes_messages
 from agents.live.words import heading
 from agents.models import Run, RunEvent
 from agents.models.draft import DRAFT
@@ -26,13 +27,14 @@ from agents.workflows.drawing.outline import DrawingTooLargeError
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConflictError
 from heartbit_site.base.long_answers import answer_html
+from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import describe_refusal
 from heartbit_site.base.tone import STATUS_TONES, status_word
 from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 from heartbit_site.base.visible_text import visible
 from heartbit_site.contract.turns import AssistantMessageOut, Message, UserMessageOut
 from heartbit_site.operations import runs, turns, webhooks
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from heartbit_site.web.run_facts import below
 from heartbit_site.web.run_inspector import as_json, inspected
 from memory.history import visible_memories
@@ -54,6 +56,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
     if request.method == "POST":
         if not access.allows("runs:write"):
             raise PermissionDenied(describe_refusal(access, "runs:write"))
+        asked_action(request, "release")
         with contextlib.suppress(ConflictError):  # another person was faster: the page shows it
             runs.release_run(access, str(run))
         return redirect("web:run", access.workspace.slug, run)
@@ -70,7 +73,7 @@ def run(request: HttpRequest, access: Access, run: UUID) -> HttpResponse:
         "pictures": split(pictures_given([found.pk]).get(found.pk, ())),
         "label": _label(access, found),
         "problem": heading(str((found.error or {}).get("message", ""))),
-        "buttons": _buttons(found) if access.allows("runs:write") else [],
+        "buttons": _buttons(access, found),
         "has_more": len(found.task) > SHORT_TASK,
         "is_live": found.status not in TERMINAL,
         "may_release": _is_held(found) and access.allows("runs:write"),
@@ -181,16 +184,22 @@ def _label(access: Access, run: Run) -> tuple[str, str, str]:
     return FOR_SUB_AGENTS if CHILD.name in kinds else FOR_OTHERS
 
 
-def _buttons(run: Run) -> list[tuple[str, str]]:
+def _buttons(access: Access, run: Run) -> list[tuple[str, str]]:
     """Return icon and text of the buttons that the page's script will offer, in its order."""
-    is_live, is_held = run.status not in TERMINAL, run.status == RunStatus.QUARANTINED
+    if not access.allows("runs:write"):
+        return []
+    is_over, is_held = run.status in TERMINAL, run.status == RunStatus.QUARANTINED
+    (is_reviewed,) = fetch_one("SELECT heartbit_is_reviewed(%s)", [run.pk])
+    is_held_back = run.cancel_requested or is_reviewed
+    begins = access.allows("agents:write") or run.version.agent.origin != DRAFT
+    takes = takes_messages(run.kind, is_over=is_over, is_held_back=is_held_back)
     found = [
-        (is_live and run.kind == RunKind.AGENT, "chat", "Send it a message"),
+        (begins and takes, "chat", "Send it a message"),
         (is_held, "play_circle", "Resume it"),
         (is_held, "delete", "Discard it"),
-        (not is_live, "replay", "Retry"),
-        (True, "fork_right", "Fork"),
-        (is_live, "stop_circle", "Cancel"),
+        (begins and is_over, "replay", "Retry"),
+        (begins, "fork_right", "Fork"),
+        (not is_over, "stop_circle", "Cancel"),
     ]
     return [(icon, text) for is_offered, icon, text in found if is_offered]
 

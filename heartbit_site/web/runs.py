@@ -30,7 +30,7 @@ from heartbit_site.operations.run_reads import list_runs
 from heartbit_site.operations.run_search import COUNTED, RunFilter, count, matching
 from heartbit_site.operations.runs import cancel_run, retry_run
 from heartbit_site.shell.sentences import first_sentence, with_code
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 
 PAGE: Final = 30  # rows
 MOST_CHOSEN: Final = 300
@@ -188,7 +188,7 @@ def _columns(request: HttpRequest, sort: str) -> Iterator[Column]:
 
 def _done(request: HttpRequest, access: Access) -> Iterator[tuple[int, str]]:
     """Do what was asked for; yield what became of it."""
-    asked = request.POST.get("do", "")
+    asked = asked_action(request, "save", "delete", "cancel", "retry")
     try:
         if asked == "save":
             name, query = request.POST.get("name", ""), _query(request, cursor=None)
@@ -196,7 +196,7 @@ def _done(request: HttpRequest, access: Access) -> Iterator[tuple[int, str]]:
             yield messages.SUCCESS, f"{view.name} is saved."
         elif asked == "delete":
             yield messages.SUCCESS, f"{delete_view(access, request.POST.get('id', ''))} is deleted."
-        elif asked in ("cancel", "retry"):
+        else:
             yield from _each(access, asked, request.POST.getlist("run")[:MOST_CHOSEN])
     except HeartbitError as error:
         yield messages.ERROR, str(error)

@@ -30,7 +30,7 @@ from heartbit_site.contract.schedules import ScheduleChangeIn, ScheduleIn
 from heartbit_site.operations import schedules as verbs
 from heartbit_site.shell.moment import moment
 from heartbit_site.web.firings import cells_of, strip_of
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from heartbit_site.web.schedule_form import SchedulePageForm
 from scheduling.actions.run_schedule import run_as_test
 from scheduling.choices import Kind, TaskType
@@ -56,8 +56,7 @@ COMING = 5
 def schedules(request: HttpRequest, access: Access) -> HttpResponse:
     """List the schedules, each with its next time and its last firings."""
     if request.method == "POST":
-        row = find_schedule(access.workspace, request.POST.get("id", ""))
-        return _done(request, access, row)
+        return _done(request, access, find_schedule(access.workspace, request.POST.get("id", "")))
     rows = Schedule.objects.filter(workspace=access.workspace).select_related("agent")
     found = Paginator(rows.defer("task", "arguments", "input", "test", "deliver"), SHOWN)
     part = found.get_page(request.GET.get("page"))
@@ -189,7 +188,12 @@ def _coming(row: Schedule) -> dict[str, Any]:
     try:
         found = upcoming_occurrences(row, database_now(), COMING) if row.enabled else []
         words = "Once" if row.kind == Kind.ONCE else build_recurrence(row).words
-        return {"words": words, "coming": found, "zone": row.time_zone}
+        return {
+            "words": words,
+            "coming": found,
+            "zone": row.time_zone,
+            "seconds": row.has_seconds,
+        }
     except ScheduleError as error:
         return {"problem": str(error)}
 
@@ -224,13 +228,13 @@ def _begun(begun: ScheduleTemplate | None) -> dict[str, Any]:
 
 def _done(request: HttpRequest, access: Access, row: Schedule) -> HttpResponse:
     """Perform the verb of a button, and say what came of it."""
+    do = asked_action(request, "pause", "resume", "run", "test", "remove")
     try:
-        messages.success(request, _do(request.POST.get("do", ""), access, row))
+        messages.success(request, _do(do, access, row))
     except HeartbitError as error:
         messages.error(request, str(error))
     listed = reverse("web:schedules", args=[access.workspace.slug])
-    is_gone = request.POST.get("do") == "remove"
-    return redirect(listed if is_gone else request.get_full_path())
+    return redirect(listed if do == "remove" else request.get_full_path())
 
 
 def _do(verb: str, access: Access, row: Schedule) -> str:
@@ -250,10 +254,8 @@ def _do(verb: str, access: Access, row: Schedule) -> str:
             run_as_test(row, by=actor_of(access), mail_to=mail)
             where = f"its result goes to {mail} only" if mail else "only its page has the result"
             return f"{row.name} runs as a test: {where}."
-        case "remove":
-            verbs.remove_schedule(access, number)
-            return f"{row.name} is deleted; its runs stay."
-    raise HeartbitError("There is no such action.")
+    verbs.remove_schedule(access, number)
+    return f"{row.name} is deleted; its runs stay."
 
 
 def _mail_of(access: Access) -> str:

@@ -26,7 +26,7 @@ from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.rights import require
 from heartbit_site.operations.messages_of_conversations import find_conversation
 from heartbit_site.web.agent_form import StudioForm
-from heartbit_site.web.page import page, show
+from heartbit_site.web.page import asked_action, page, show
 from heartbit_site.web.studio_rows import differences, panel_of, sections_of, tool_rows, unpinned
 from tools.definitions.catalogue import catalogue
 
@@ -54,9 +54,10 @@ def studio(
 def _posted(request: HttpRequest, access: Access, row: Agent, form: StudioForm) -> HttpResponse:
     """Do what the pressed button says; refused settings are shown again as they were sent."""
     theirs: list[tuple[str, str, str]] = []
+    do = asked_action(request, "save", "review", "test", "discard")
     try:
         require(actor_of(access), "agents:write", workspace_id=access.workspace.pk)
-        if request.POST.get("do") == "discard":
+        if do == "discard":
             discard_draft(access.workspace, row.name, by=actor_of(access))
             messages.success(request, "The draft is discarded: this is what is published.")
             return redirect("web:agent", access.workspace.slug, row.name)
@@ -73,7 +74,7 @@ def _posted(request: HttpRequest, access: Access, row: Agent, form: StudioForm) 
         problem = f"{error} Nothing of yours is lost: it is in the form, and theirs is below."
     except HeartbitError as error:
         problem = str(error)
-    if request.POST.get("do") == "test":
+    if do == "test":
         return JsonResponse({"problem": problem}, status=409)
     return _shown(request, access, row, form, status=409, problem=problem, theirs=theirs)
 

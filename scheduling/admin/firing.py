@@ -66,6 +66,7 @@ def _calendar(schedule: Schedule, now: datetime) -> SafeString:
     content = {
         "occurrences": shown,
         "zone": schedule.time_zone,
+        "seconds": schedule.has_seconds,
         "weeks": weeks,
         "cut": len(found) == _MOST,
     }
@@ -100,7 +101,9 @@ class _Columns:
         pills = outcome_pills(firing.status, firing.run_status, firing.delivery_status)
         return format_html("{} {}", pills, firing.reason)
 
-    at = Column[Firing]("due", lambda row: moment(row.scheduled_for))
+    at = Column[Firing](
+        "due", lambda row: moment(row.scheduled_for, seconds=row.schedule.has_seconds)
+    )
 
     def run(self, firing: Firing) -> SafeString | str:
         """Return a link to the run."""

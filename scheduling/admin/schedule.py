@@ -103,7 +103,10 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
     )
 
     what = Column[Schedule]("schedule", lambda row: two_lines(row.name, row.agent.name))
-    next = Column[Schedule]("next", lambda row: moment(row.next_occurrence, beside=row.time_zone))
+    next = Column[Schedule](
+        "next",
+        lambda row: moment(row.next_occurrence, beside=row.time_zone, seconds=row.has_seconds),
+    )
 
     state = Column[Schedule]("state", lambda row: _state(row))
 
@@ -114,7 +117,7 @@ class ScheduleAdmin(VerbAdmin[Schedule]):
         shown = format_html(
             '<span class="hb-two"><span>{}</span>{}</span>',
             outcome_pills(schedule.fired, schedule.fired_run_status, schedule.fired_delivery),
-            moment(schedule.fired_slot, beside=schedule.time_zone),
+            moment(schedule.fired_slot, beside=schedule.time_zone, seconds=schedule.has_seconds),
         )
         if schedule.fired_run is None:
             return shown

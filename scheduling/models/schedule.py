@@ -137,6 +137,11 @@ class Schedule(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def has_seconds(self) -> bool:
+        """True if its occurrences are told apart by their seconds."""
+        return self.kind == Kind.INTERVAL and bool((self.every_seconds or 0) % 60)
+
 
 class Firing(models.Model):
     """One occurrence of a schedule; unique in the database, so that none fires twice.

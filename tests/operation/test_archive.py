@@ -30,7 +30,7 @@ from agents.housekeeping.archive_runs import (
 from agents.housekeeping.erase_person import erase_runs_everywhere
 from agents.housekeeping.run_housekeeping import run_housekeeping
 from agents.inbound.messages import Inbound
-from agents.models import Agent, Conversation, Run
+from agents.models import Agent, Conversation, Delivery, Run
 from agents.runs import archive as rows
 from heartbit_site.base.audit import NOBODY, Actor
 from heartbit_site.base.errors import ConfigurationError
@@ -179,6 +179,25 @@ def test_what_moved_since_it_was_archived_is_not_deleted(
     post_message(thread, "One more!", by=ME)
     assert not rows.delete_unit(unit, before)
     assert len(left(workspace)) == 2
+
+
+def test_deliveries_of_private_runs_go_with_them(workspace: Workspace, directory: Path) -> None:
+    owner = person("eve")
+    thread = start_conversation(workspace, agent="writer", private_to=owner.pk)
+    private, shared = post_message(thread, "Tea?", by=actor(owner)).run_id, finished(workspace)
+    Held(private).finish("Yes.")
+    age(workspace, 100, private, shared)
+    Conversation.objects.filter(pk=thread.pk).update(
+        created_at=timezone.now() - timedelta(days=100)
+    )
+    for run in (private, shared):
+        target = {"kind": "artifact", "name": "x"}
+        Delivery.objects.create(
+            workspace=workspace, run_id=run, position=0, kind="artifact", target=target
+        )
+    assert archive_workspace(workspace).runs == 2
+    left_over = Delivery.objects.filter(workspace=workspace)
+    assert [one.run_id for one in left_over] == [shared], "no one is known who may read the other"
 
 
 def test_a_run_with_a_live_fork_stays(workspace: Workspace, directory: Path) -> None:

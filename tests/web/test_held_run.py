@@ -51,3 +51,15 @@ def test_who_may_change_runs_releases_it(held: Run, role: str, answer: int) -> N
     assert held.home == (Placement.FLEET if offered else Placement.RESTORED)
     assert RunEvent.objects.filter(run=held, type="run.released").count() == int(offered)
     assert "Release it" not in client.get(path).content.decode()
+
+
+@pytest.mark.parametrize("sent", [{}, {"do": ""}, {"do": "discard"}])
+def test_another_action_than_its_release_is_refused(held: Run, sent: dict[str, str]) -> None:
+    client = Client(headers={"host": "localhost"})
+    person = member(held.workspace, "operator")
+    client.force_login(person, backend="django.contrib.auth.backends.ModelBackend")
+    refused = client.post(f"/w/{held.workspace.slug}/runs/{held.pk}/", sent)
+    assert refused.status_code == 400
+    assert "this page knows release." in refused.content.decode()
+    held.refresh_from_db()
+    assert held.home == Placement.RESTORED

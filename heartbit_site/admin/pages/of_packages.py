@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from axes import admin as axes
 from axes.models import AccessAttempt, AccessFailureLog, AccessLog
+from django.apps import apps
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
+from django.http import HttpRequest
 from django_celery_beat import admin as beat  # registers the classes that are replaced below
 from django_celery_beat import models
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from agents.models import ToolBinding
 from heartbit_site.admin.themed import ModelAdmin, TabularInline
 from heartbit_site.base.people import User
 
 for replaced in (Group, AccessAttempt, AccessLog, AccessFailureLog):
     admin.site.unregister(replaced)
+
+
+#: First parts of the names of apps whose permissions open nothing: roles do.
+_OURS: Final = frozenset(
+    {
+        *("django", "unfold", "heartbit_site", "agents", "memory", "tools", "scheduling"),
+        *("channels", "csp", "axes", "django_celery_beat", "allauth"),
+    }
+)
+
+
+_DIRECT: Final = "user_permissions"
+
+
+def tools_ask_for_permissions() -> bool:
+    """Return True if a tool may require one of Django's permissions (``requires``).
+
+    Either one does, or the project has tables of its own.
+    """
+    names = {config.name.partition(".")[0] for config in apps.get_app_configs()}
+    return bool(names - _OURS) or ToolBinding.objects.exclude(requires="").exists()
 
 
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
@@ -28,6 +52,16 @@ class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
+
+    def get_fieldsets(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Leave Django's permissions out where no tool asks for one."""
+        found = super().get_fieldsets(request, obj)
+        if tools_ask_for_permissions():
+            return found
+        return [
+            (name, {**options, "fields": [one for one in options["fields"] if one != _DIRECT]})
+            for name, options in found
+        ]
 
 
 if settings.AUTH_USER_MODEL == "auth.User":
@@ -38,7 +72,11 @@ if not admin.site.is_registered(User):  # a project may have a page for accounts
 
 @admin.register(Group)
 class ThemedGroupAdmin(GroupAdmin, ModelAdmin[Group]):
-    """Named sets of Django's permissions; Heartbit's own rights follow from roles instead."""
+    """Groups of people who decide calls and review results; rights follow from roles."""
+
+    def get_exclude(self, request: HttpRequest, obj: Group | None = None) -> Any:
+        """Leave Django's permissions out where no tool asks for one."""
+        return None if tools_ask_for_permissions() else ("permissions",)
 
 
 @admin.register(AccessAttempt)

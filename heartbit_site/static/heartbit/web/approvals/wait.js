@@ -7,6 +7,7 @@ import { moment, since } from "../moment.js";
 import { seen } from "./pieces.js";
 
 const DECISIONS = { approve: "Approve", changes: "Request changes", edit: "Deliver as edited", reject: "Reject", continue: "Go on", stop: "Stop the run" };
+const LABELS = { message: "Message", result: "Result, if you edit it" };
 const TONES = { approve: ".primary", continue: ".primary", reject: ".danger", stop: ".danger" };
 
 /** Return true for a wait, and false for a tool call to approve or resolve. */
@@ -23,12 +24,12 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   const problem = el("p.problem", { role: "alert", hidden: true });
   const { decision, ...others } = wait.answer_schema.properties ?? {}; // a decision is taken by a button of its own
   const schema = decision ? { ...wait.answer_schema, properties: others, required: [] } : wait.answer_schema;
-  const form = schemaForm(schema, schema.default, "Answer");
+  const form = schemaForm(schema, schema.default, "Answer", decision ? LABELS : {});
   const buttons = decision ? decision.enum.map((one) => el(`button.button${TONES[one] ?? ""}`, { type: "button", data: { act: one }, onclick: () => send(one) }, DECISIONS[one] ?? one))
     : [el("button.button.primary", { data: { act: "send" } }, "Answer")];
   const whose = wait.group || wait.person;
-  const decline = wait.is_declinable
-    ? el("button.button.danger", { type: "button", data: { act: "decline" }, onclick: () => send(null) }, "Decline") : null;
+  const result = Object.assign(el("div.markdown.result", { tabindex: "0", role: "group", "aria-label": "The result" }), { innerHTML: wait.result_html }); // sanitised by the server
+  const decline = wait.is_declinable ? el("button.button.danger", { type: "button", data: { act: "decline" }, onclick: () => send(null) }, "Decline") : null;
   const foot = el("footer.inside", {}, may(wait.scope)
     ? el("form.stack", { "aria-label": "Answer", onsubmit: (event) => { event.preventDefault(); send(); } },
       form.element, problem, el("div.actions", {}, buttons, decline))
@@ -43,7 +44,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
       el("span.pill.primary", {}, whose ? `Waits for ${whose}` : may(wait.scope) ? "Waits for you" : "Waits for a person"),
       el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
-    el("div.inside.stack", {}, wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
+    el("div.inside.stack", {}, wait.result_html ? result : wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
 
   async function send(answer) {

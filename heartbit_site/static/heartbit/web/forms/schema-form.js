@@ -15,11 +15,12 @@ export class FormProblem extends Error {}
  * @param {object|null} schema The tool's parameters; null: one JSON text.
  * @param {object} value Initial value; undefined: empty.
  * @param {string} [label] Label of the whole form.
+ * @param {object} [labels] Labels of its fields by name; such a field is not called optional.
  * @returns {{element: HTMLElement, read: () => object}} `read` throws a FormProblem, and moves the
  *   focus to the invalid field.
  */
-export function schemaForm(schema, value, label = "Arguments") {
-  return field({ schema: schema ?? {}, root: schema ?? {}, value, label, required: true, depth: 0 });
+export function schemaForm(schema, value, label = "Arguments", labels = {}) {
+  return field({ schema: schema ?? {}, root: schema ?? {}, value, label, labels, required: true, depth: 0 });
 }
 
 function field(given) {
@@ -73,11 +74,10 @@ function fitsProperties({ schema, value }) {
   return isSchema(value) && Object.keys(value).every((name) => Object.hasOwn(schema.properties, name));
 }
 
-function objectFields({ schema, root, value, label, required, depth }) {
-  const wanted = new Set(schema.required ?? []);
+function objectFields({ schema, root, value, label, labels = {}, required, depth }) {
   const fields = Object.entries(schema.properties).map(([name, inner]) => [name, field({
     schema: inner, root, value: value !== undefined && Object.hasOwn(value, name) ? value[name] : undefined,
-    label: name, required: wanted.has(name), depth: depth + 1,
+    label: labels[name] ?? name, isNamed: name in labels, required: Boolean(schema.required?.includes(name)), depth: depth + 1,
   })]);
   const element = el("fieldset.fields", {}, el("legend", { class: depth ? null : "away" }, label), fields.map(([, one]) => one.element));
   return {
@@ -116,10 +116,10 @@ function listFields({ schema, root, value, label, required, depth, blank }) {
   };
 }
 
-function textField({ schema, value, label, required, blank, nullable }) {
+function textField({ schema, value, label, isNamed, required, blank, nullable }) {
   const long = (schema.maxLength ?? 0) > LONG || (value ?? "").length > 60 || (value ?? "").includes("\n");
   const input = el(long ? "textarea" : "input", { id: fresh(), value: value ?? "", ...(long ? { rows: 5 } : { type: "text" }), autocomplete: "off", spellcheck: "false" });
-  return labelled(input, { schema, label, required, nullable }, () => {
+  return labelled(input, { schema, label, isNamed, required, nullable }, () => {
     if (input.value !== "") return checked(input, schema, label, input.value);
     if (value === "") return "";
     if (value === undefined && required) return nullable ? null : refuse(input, `${label} is required.`);
@@ -154,10 +154,10 @@ function choice({ schema, value, label, required, blank, nullable }) {
   });
 }
 
-function jsonField({ schema, value, label, required, blank, nullable }) {
+function jsonField({ schema, value, label, isNamed, required, blank, nullable }) {
   const text = value === undefined ? "" : JSON.stringify(value, null, 2);
   const input = el("textarea.code", { id: fresh(), value: text, rows: Math.min(16, text.split("\n").length + 2), autocomplete: "off", spellcheck: "false" });
-  return labelled(input, { schema, label: `${label} (JSON)`, required, nullable }, () => {
+  return labelled(input, { schema, label: `${label} (JSON)`, isNamed, required, nullable }, () => {
     if (input.value.trim() === "") {
       if (required) refuse(input, `${label} is empty: write JSON.`);
       return blank;
@@ -179,7 +179,7 @@ function checked(input, schema, label, value) {
   return broken ? refuse(input, `${label} ${broken}.`) : value;
 }
 
-function labelled(input, { schema, label, required, nullable }, read) {
+function labelled(input, { schema, label, isNamed, required, nullable }, read) {
   const hint = about(schema);
   if (hint) {
     hint.id = `${input.id}-about`;
@@ -187,7 +187,7 @@ function labelled(input, { schema, label, required, nullable }, read) {
   }
   if (required && !nullable) input.setAttribute("aria-required", "true");
   input.addEventListener("input", () => input.removeAttribute("aria-invalid"));
-  const optional = required && !nullable ? null : el("span.quiet", {}, " optional");
+  const optional = isNamed || (required && !nullable) ? null : el("span.quiet", {}, " optional");
   return { element: el("div.field", {}, el("label", { for: input.id }, el("span", {}, label, optional)), input, hint), read };
 }
 

@@ -16,17 +16,17 @@ export class Actions {
 
   /** Show the actions that are possible now. */
   draw(run) {
-    const now = `${run.id} ${run.kind} ${run.status} ${run.turns.size}`;
+    const now = `${run.id} ${run.takes_messages} ${run.status} ${run.turns.size}`;
     if (now === this.shown) return;
     this.shown = now;
-    const isLive = LIVE.has(run.status);
-    const isHeld = run.status === "quarantined";
+    const isLive = LIVE.has(run.status), isHeld = run.status === "quarantined";
+    const begins = may(this.element.closest("[data-test]") ? "agents:write" : "runs:write"); // as the server's _buttons
     fill(this.element, may("runs:write") ? [
-      isLive && run.kind === "agent" ? button("chat", "Send it a message", () => steer(run)) : null,
+      begins && run.takes_messages ? button("chat", "Send it a message", () => steer(run)) : null,
       isHeld ? button("play_circle", "Resume it", () => this.resume(run)) : null,
       isHeld ? button("delete", "Discard it", () => discard(run)) : null,
-      isLive ? null : button("replay", "Retry", () => retry(run)),
-      run.events.length ? el("a.button", { href: `../${run.id}/fork/` }, icon("fork_right"), "Fork") : null,
+      isLive || !begins ? null : button("replay", "Retry", () => retry(run)),
+      run.events.length && begins ? el("a.button", { href: `../${run.id}/fork/` }, icon("fork_right"), "Fork") : null,
       isLive ? button("stop_circle", "Cancel", () => cancel(run), "danger") : null,
     ] : null);
   }

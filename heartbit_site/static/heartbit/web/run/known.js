@@ -3,7 +3,7 @@
 /** Return a run without any data yet. */
 export function unknown(id) {
   return {
-    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", status: "queued", doing: "Queued", worker: "", model: "",
+    id, parent: null, agent: "", task: "", seq: 0, last: null, events: [], kind: "agent", takes_messages: true, status: "queued", doing: "Queued", worker: "", model: "",
     began: null, ended: null, input: 0, output: 0, cached: 0, cost: 0, priced: true, stopping: false, waits: [], waiting: "waiting", lost: "", ending: null,
     turns: new Map(), calls: new Map(), entries: [], spans: new Map(), nodes: new Map(), changed: new Set(),
   };

@@ -25,8 +25,7 @@ export class Waiting {
   }
 
   async look(root, some) {
-    this.looks += 1;
-    const mine = this.looks;
+    const mine = this.looks += 1;
     const asked = some ? await listAsked() : [];
     const here = new Map(asked.filter((one) => one.root_id === root).map((one) => [keyOf(one), one]));
     for (const [key, one] of here) this.keepEdit(key, callOf(one));
