@@ -110,7 +110,7 @@ def review_question(payload: Mapping[str, Any]) -> WaitQuestion:
     result: dict[str, Any] = {"type": "string", "maxLength": _LONGEST_RESULT}
     if structured is not None:
         result = dict(payload["response_schema"] or {})
-    result = {"description": "Result to deliver as edited, with the decision edit."} | result
+    result = {"description": "Delivered instead of the result, if it is edited."} | result
     form = {
         "type": "object",
         "properties": {

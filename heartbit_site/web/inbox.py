@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from html import unescape
 from typing import Any, Final
 
 from django.contrib.auth.models import Group
@@ -17,6 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 
 from agents.actions.notified_browsers import (
     add_browser,
@@ -251,7 +253,7 @@ def _row(
     is_mine = True  # of what has no approver group
     match asked:
         case WaitOut():
-            title, tool = visible(asked.question) or asked.label, asked.tool or asked.label
+            title, tool = _question(asked) or asked.label, asked.tool or asked.label
             kind = REVIEW.name if asked.kind == REVIEW.name else "wait"
             escalated = "" if asked.group or asked.person else "/all"
             key = f"{place}/{asked.key}{escalated}"
@@ -267,6 +269,12 @@ def _row(
             is_mine = (asked.run_id, asked.call_id) in mine and me not in asked.approved_by
     title = asked.summary or _arguments(asked.arguments) or visible(asked.tool)
     return InboxRow(asked, key, kind, title[:_MOST_TITLE], visible(asked.tool), is_mine)
+
+
+def _question(asked: WaitOut) -> str:
+    """Return what a wait asks; of a result its first line, without the marks of Markdown."""
+    first = unescape(strip_tags(asked.result_html.partition("\n")[0])).strip()
+    return first if any(map(str.isalnum, first)) else visible(asked.question)
 
 
 def _arguments(arguments: Mapping[str, Any]) -> str:

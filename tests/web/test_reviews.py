@@ -31,6 +31,8 @@ def test_its_form_has_labels_and_shows_the_result_as_markdown(
 ) -> None:
     wait = unreviewed(workspace, f"{REPORT}<img src=x onerror=alert(1)>\u202e", can_continue=True)
     signed_in.go("inbox/")
+    listed = signed_in.page.get_by_role("navigation", name="What waits")
+    expect(listed.locator(".title")).to_have_text("Sales")
     card = signed_in.page.get_by_role("article", name="Review of researcher")
     shown = card.get_by_role("group", name="The result")
     expect(shown.get_by_role("heading", name="Sales")).to_be_visible()

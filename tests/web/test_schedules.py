@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,24 @@ def test_given_a_sentence_then_its_next_five_are_shown_and_it_is_saved(
     assert [*map(str, serious(page))] == []
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize(("rhythm", "has_seconds"), [("30 seconds", True), ("2 hours", False)])
+def test_times_less_than_a_minute_apart_have_seconds(
+    planned: Schedule, rhythm: str, *, has_seconds: bool
+) -> None:
+    client = client_of(member(planned.workspace, Role.EDITOR))
+    place = f"/w/{planned.workspace.slug}/schedules/"
+    given = {"rhythm": f"every {rhythm}", "time_zone": "Europe/Berlin"}
+    shown = client.post(f"{place}preview/", given).content.decode()
+    times = re.findall(r"<time[^>]*>([^<]+)</time>", shown)
+    assert all((time.count(":") == 2) is has_seconds for time in times)
+    if has_seconds:
+        assert len(set(times)) == len(times) == 10  # five, in two zones
+        every = {"cron": "", "kind": "interval", "every_seconds": 30, "begins_at": timezone.now()}
+        Schedule.objects.filter(pk=planned.pk).update(**every)
+        assert re.search(r"\d\d:\d\d:\d\d</time>", client.get(place).content.decode())
+
+
 def test_given_firings_then_a_strip_names_run_and_delivery_and_how_late(
     visitors: Visitors, workspace: Workspace, planned: Schedule
 ) -> None:
@@ -155,7 +174,8 @@ def test_given_no_address_then_a_test_delivers_to_nobody(planned: Schedule) -> N
 def test_given_a_viewer_then_no_verb_of_theirs_changes_anything(planned: Schedule) -> None:
     browser = client_of(member(planned.workspace, Role.VIEWER))
     for verb in ("pause", "run", "test", "remove", "save", "nonsense"):
-        assert browser.post(address(planned), {"do": verb, "name": "Other"}).status_code == 302
+        answer = browser.post(address(planned), {"do": verb, "name": "Other"})
+        assert answer.status_code == (400 if verb == "nonsense" else 302)
     planned.refresh_from_db()
     assert (planned.enabled, planned.name) == (True, REPORT)
     assert not Firing.objects.filter(schedule=planned).exists()

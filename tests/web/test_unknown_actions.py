@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agents.models import Agent, Run, WorkspaceAlert
+from heartbit_site.base.audit import SYSTEM
+from scheduling.actions.save_schedule import save_schedule
 from scheduling.models import Schedule
 from tests.clients import Client
 from tests.starts import serve_nobody, start_run
@@ -55,13 +57,9 @@ def test_it_is_refused(workspace: Workspace, client: Client, page: str, do: str)
 
 
 def test_a_schedule_stays_as_it_is(workspace: Workspace, client: Client) -> None:
-    row = Schedule.objects.create(
-        workspace=workspace,
-        agent=Agent.objects.get(workspace=workspace, name="writer"),
-        name="daily",
-        task="Write it.",
-        cron="0 9 * * *",
-    )
+    writer = Agent.objects.get(workspace=workspace, name="writer")
+    row = Schedule(workspace=workspace, agent=writer, name="daily", task="x", cron="0 9 * * *")
+    save_schedule(row, by=SYSTEM)
     for page, given in ((f"schedules/{row.pk}/", {}), ("schedules/", {"id": str(row.pk)})):
         refused = client.post(f"/w/{workspace.slug}/{page}", {"do": "destroy", **given})
         assert refused.status_code == 400

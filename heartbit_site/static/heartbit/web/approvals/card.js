@@ -48,7 +48,7 @@ export function isBeingEdited(element) {
  *   returns the decision, or null if it was taken back; by default a decision is sent at once.
  */
 export function card(asked, { onDecided = () => {}, onAway = () => {}, link = runLink(asked), hold = null } = {}) {
-  if (isWait(asked)) return waitCard(asked, { onDecided });
+  if (isWait(asked)) return waitCard(asked, { onDecided, link });
   const panel = el("div");
   const problem = el("p.problem", { role: "alert", hidden: true });
   const trial = el("div.trial");

@@ -1,6 +1,6 @@
 // A wait of any other kind that a person answers, with the form for the answer.
 
-import { api, may, Refusal, whoCan, WORKSPACE } from "../api.js";
+import { api, may, Refusal, whoCan } from "../api.js";
 import { el, fill, icon, note } from "../dom.js";
 import { FormProblem, schemaForm } from "../forms/schema-form.js";
 import { moment, since } from "../moment.js";
@@ -18,9 +18,9 @@ export function isWait(asked) {
 /**
  * Return a wait as an element; its button has `data-act` send, or the decision.
  * @param {object} wait One of `waits` of GET /waits.
- * @param {{onDecided?: (answer: object|null, problem?: Refusal) => void}} [how] As for `card`.
+ * @param {{onDecided: (answer: object|null, problem?: Refusal) => void, link: HTMLElement|null}} how As for `card`.
  */
-export function waitCard(wait, { onDecided = () => {} } = {}) {
+export function waitCard(wait, { onDecided, link }) {
   const problem = el("p.problem", { role: "alert", hidden: true });
   const { decision, ...others } = wait.answer_schema.properties ?? {}; // a decision is taken by a button of its own
   const schema = decision ? { ...wait.answer_schema, properties: others, required: [] } : wait.answer_schema;
@@ -43,7 +43,7 @@ export function waitCard(wait, { onDecided = () => {} } = {}) {
   return el("article.card.asked", { "aria-label": `${wait.label} of ${wait.agent}`, data: { run: wait.run_id, wait: wait.key } },
     el("header", {}, icon("hourglass_top"), el("h2.text", {}, wait.label),
       el("span.pill.primary", {}, whose ? `Waits for ${whose}` : may(wait.scope) ? "Waits for you" : "Waits for a person"),
-      el("span.actions.quiet", {}, el("a", { href: `/w/${WORKSPACE}/runs/${wait.root_id}/` }, "Open the run"))),
+      link ? el("span.actions.quiet", {}, link) : null),
     el("div.inside.stack", {}, wait.result_html ? result : wait.question ? el("p.question.text", { tabindex: "0" }, seen(wait.question)) : null, el("dl.facts", {}, rows.filter(Boolean).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))),
     foot);
 

@@ -15,7 +15,7 @@ export class FormProblem extends Error {}
  * @param {object|null} schema The tool's parameters; null: one JSON text.
  * @param {object} value Initial value; undefined: empty.
  * @param {string} [label] Label of the whole form.
- * @param {object} [labels] Labels of its fields by name; such a field is not called optional.
+ * @param {object} [labels] Labels of its fields by name; such a field shows neither its bounds nor that it is optional.
  * @returns {{element: HTMLElement, read: () => object}} `read` throws a FormProblem, and moves the
  *   focus to the invalid field.
  */
@@ -180,7 +180,7 @@ function checked(input, schema, label, value) {
 }
 
 function labelled(input, { schema, label, isNamed, required, nullable }, read) {
-  const hint = about(schema);
+  const hint = about(schema, isNamed);
   if (hint) {
     hint.id = `${input.id}-about`;
     input.setAttribute("aria-describedby", hint.id);
@@ -191,8 +191,8 @@ function labelled(input, { schema, label, isNamed, required, nullable }, read) {
   return { element: el("div.field", {}, el("label", { for: input.id }, el("span", {}, label, optional)), input, hint), read };
 }
 
-function about(schema) {
-  const bounds = boundsText(schema);
+function about(schema, isNamed = false) {
+  const bounds = isNamed ? "" : boundsText(schema);
   return schema.description || bounds ? el("p.quiet", {}, [schema.description, bounds].filter(Boolean).join(" ")) : null;
 }
 
