@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.auth.models import Group, Permission, User
 
 from agents.models import ToolBinding
-from heartbit_site.admin.pages import of_packages
 from tests.admin.forms import filled
 
 if TYPE_CHECKING:
@@ -26,8 +25,8 @@ JOINED = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> tuple[str, str]:
     """The forms of an account and a group, where Heartbit is alone and no tool asks."""
-    alone = [one for one in of_packages.apps.get_app_configs() if not is_of_tests(one)]
-    monkeypatch.setattr(of_packages.apps, "get_app_configs", lambda: alone)
+    alone = [one for one in apps.get_app_configs() if not is_of_tests(one)]
+    monkeypatch.setattr(apps, "get_app_configs", lambda: alone)
     user = User.objects.create(username=f"p-{workspace.slug}", is_staff=True)
     group = Group.objects.create(name=f"g-{workspace.slug}")
     seen = Permission.objects.get(codename="view_workspace")

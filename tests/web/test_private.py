@@ -366,6 +366,17 @@ def test_admins_see_its_figures_and_no_text(world: World) -> None:
     assert row["owner"] == owner.username
 
 
+def test_admins_stop_a_run_of_it_by_its_id(world: World) -> None:
+    owner = Run.objects.get(pk=world.targets["run_id"]).private_to
+    talk = start_conversation(world.mine, agent="parked", private_to=owner.pk if owner else None)
+    run = said(talk, CANARY, owner)
+    path = f"/api/v1/runs/{run}/cancel"
+    for asker, status in (("operator", 404), ("editor", 404), ("admin", 200)):
+        assert world.client(asker, None).post(path).status_code == status, asker
+    assert Run.objects.get(pk=run).status == RunStatus.CANCELLED
+    assert world.client("admin", None).get(f"/api/v1/runs/{run}").status_code == 404
+
+
 def test_it_is_begun_by_a_person_and_stays_private(world: World) -> None:
     body = {"agent": "parked", "private": True}
     nobody = world.client("right key", None).post("/api/v1/conversations", json=body)

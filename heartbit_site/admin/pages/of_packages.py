@@ -17,7 +17,6 @@ from django_celery_beat import models
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from agents.models import ToolBinding
 from heartbit_site.admin.themed import ModelAdmin, TabularInline
 from heartbit_site.base.people import User
 
@@ -43,7 +42,8 @@ def tools_ask_for_permissions() -> bool:
     Either one does, or the project has tables of its own.
     """
     names = {config.name.partition(".")[0] for config in apps.get_app_configs()}
-    return bool(names - _OURS) or ToolBinding.objects.exclude(requires="").exists()
+    bindings = apps.get_model("agents.ToolBinding")._default_manager
+    return bool(names - _OURS) or bindings.exclude(requires="").exists()
 
 
 class ThemedUserAdmin(UserAdmin[User], ModelAdmin[User]):
