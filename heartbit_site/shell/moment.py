@@ -30,7 +30,7 @@ def moment(
         zone: Name of another zone than the reader's, e.g. a schedule's own.
         beside: Name of a zone in which the moment is shown as well, unless it is the same there.
         missing: What is shown without a moment.
-        seconds: True for moments that are told apart by their seconds.
+        seconds: True for moments that differ in their seconds.
     """
     if at is None:
         return missing

@@ -139,7 +139,7 @@ class Schedule(models.Model):
 
     @property
     def has_seconds(self) -> bool:
-        """True if its occurrences are told apart by their seconds."""
+        """True if its occurrences are not whole minutes apart."""
         return self.kind == Kind.INTERVAL and bool((self.every_seconds or 0) % 60)
 
 
