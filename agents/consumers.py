@@ -153,7 +153,7 @@ class EventConsumer(MemberConsumer):
 
     async def _tell(self, place: Position, wanted: Wanted) -> None:
         await self.send_json({"type": "position", "id": str(place)})
-        pages = follow_events(self.access.workspace.pk, place, wanted, reader=self.access.user_id)
+        pages = follow_events(lambda: self.access, place, wanted)
         async with contextlib.aclosing(pages):
             async for page in pages:
                 for event in page.events:

@@ -68,28 +68,20 @@ def asked_of(access: Access, path: str = "run__") -> Q:
     return Q() if access.allows("approvals:decide") else readable(access, path)
 
 
-def find_run(access: Access, run_id: str | UUID) -> Run:
+def find_run(access: Access, run_id: str | UUID, *, asking: bool = False, call_id: str = "") -> Run:
     """Return the run with that id or prefix of an id (8 characters or more) for a caller.
+
+    Args:
+        access: The caller.
+        run_id: The id, or its prefix.
+        asking: True: who may decide finds each run that has asked people, too.
+        call_id: With ``asking``, the call that it has asked about; empty: any.
 
     Raises:
         RunNotFoundError: The caller may read no run with that id, or several have that prefix.
     """
-    return _find_run(Run.objects.filter(readable(access)), access.workspace, run_id)
-
-
-def find_asking_run(access: Access, run_id: str | UUID, call_id: str = "") -> Run:
-    """Return a run that the caller may read, or, for who may decide, one that has asked people.
-
-    Args:
-        access: The caller.
-        run_id: As for ``find_run``.
-        call_id: The call that the run has asked about; empty: any.
-
-    Raises:
-        RunNotFoundError: There is no such run.
-    """
     seen = readable(access)
-    if access.allows("approvals:decide"):
+    if asking and access.allows("approvals:decide"):
         calls = {"call_id": call_id} if call_id else {}
         asked = Wait.objects.filter(run__root=OuterRef("root"), asks_person=True, **calls)
         seen |= Q(Exists(asked))

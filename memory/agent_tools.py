@@ -240,7 +240,7 @@ def _author(context: ToolContext) -> Author:
     Raises:
         InvalidMemoryError: The run is private: managers of the workspace read memories.
     """
-    if context.is_private is not None and context.is_private():
+    if context.is_private():
         raise InvalidMemoryError(
             "This conversation is private, and others read memories: nothing is remembered or "
             "changed in it."

@@ -95,7 +95,7 @@ def schedule(
     # Locked until the commit, so that the counts below stay correct.
     workspace = Workspace.objects.select_for_update(no_key=True).get(pk=context.workspace_id)
     run = Run.objects.select_related("version__agent", "root__version").get(pk=context.run_id)
-    if run.private_to_id is not None:
+    if run.private:
         raise ScheduleError(
             "This conversation is private, and others read schedules: nothing can be planned in it."
         )

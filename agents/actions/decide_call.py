@@ -18,6 +18,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agents.actions.fleet import wake_run
+from agents.approvals.deciders import unasked_reason
 from agents.choices import Verdict
 from agents.errors import CallClosedError, InvalidEditError
 from agents.live.changes import notify_on_commit
@@ -279,6 +280,8 @@ def _decide(
     reason: str = "",
     grant: Grant | None = None,
 ) -> None:
+    if unasked := unasked_reason(call, by.user_id):  # the function below refuses it, too
+        raise CallClosedError(unasked)
     parameters = (
         call.run_id,
         call.call_id,

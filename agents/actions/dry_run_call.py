@@ -10,6 +10,7 @@ from typing import NoReturn
 import httpx
 from django.db import transaction
 
+from agents.approvals.deciders import unasked_reason
 from agents.dry_runs.changes_view import DryRunOut
 from agents.dry_runs.rollback_run import rehearse
 from agents.errors import CallClosedError, DryRunUnavailableError, InvalidEditError
@@ -23,7 +24,6 @@ from agents.runtime.toolset.call_context import context_factory
 from agents.runtime.toolset.offer import OfferedTools, offered_tools
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.models import Workspace
-from heartbit_site.base.query import fetch_one
 from heartbit_site.base.rights import require
 from heartbit_site.base.toolspec import Effect, ToolContext, ToolSpec
 from tools.calls import pipeline
@@ -78,16 +78,9 @@ def _check_open(call: ToolCall, digest: str) -> None:
 
 def _check_asked(call: ToolCall, by: Actor, *, is_edited: bool) -> None:
     """Refuse people who may not decide the call like this: a dry run shows what it does."""
-    shown = call.approval_view or {}
-    needed = shown.get("needed", 1)
-    (is_asked,) = fetch_one(
-        "SELECT heartbit_is_asked(approval_view, %s) FROM agents_toolcall WHERE id = %s",
-        [by.user_id, call.pk],
-    )
-    if not is_asked:
-        raise DryRunUnavailableError(
-            f"Only members of the group {shown.get('group')} may decide this call, or try it."
-        )
+    needed = (call.approval_view or {}).get("needed", 1)
+    if reason := unasked_reason(call, by.user_id, "decide this call, or try it"):
+        raise DryRunUnavailableError(reason)
     if is_edited and needed > 1:
         raise DryRunUnavailableError(
             f"The call needs {needed} people who approve it as it is: it is tried only as it is."

@@ -20,6 +20,7 @@ from agents.actions.notifications import notify_browsers
 from agents.actions.quotas import allow_until_spent
 from agents.approvals.call_display import token_of, token_of_review
 from agents.approvals.call_summary import summarize_call
+from agents.approvals.deciders import members_only
 from agents.approvals.questions import answer_schema
 from agents.choices import CallResolution
 from agents.delivery.report import one_line
@@ -272,10 +273,10 @@ def refuse_others(asked: WaitQuestion, user_id: int | None) -> None:
         CallClosedError: Others are asked.
     """
     if asked.group and user_id not in _members(asked.group):
-        raise CallClosedError(f"Only members of the group {asked.group} may answer this question.")
+        raise CallClosedError(members_only(asked.group, "answer this", user_id))
     people = User.objects.filter(username=asked.person).values_list("pk", flat=True)
     if asked.person and user_id not in people:
-        raise CallClosedError(f"Only {asked.person} may answer this question.")
+        raise CallClosedError(f"Only {asked.person} may answer this: ask {asked.person} to do it.")
 
 
 def read_review(answer: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def state_set(
 
     Never passwords or keys.
     """
-    if scope != "conversation" and context.is_private is not None and context.is_private():
+    if scope != "conversation" and context.is_private():
         raise InvalidStateError(
             "This conversation is private, and others read this state: use the scope conversation."
         )

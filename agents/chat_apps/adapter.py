@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from agents.chat_apps.card import Button, Card
 from heartbit_site.base.errors import HeartbitError
@@ -75,6 +75,18 @@ class ChatCommand:
 Event = Click | ChatCommand | None
 
 
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """An event that came over a connection, which the service wants acknowledged by the id."""
+
+    id: str
+    event: Event
+
+
+#: A message of a connection: it works; the service asks for a new one; an event; anything else.
+Frame = Literal["hello", "disconnect"] | Envelope | None
+
+
 class ChatAdapter(Protocol):
     """A chat service. Coroutines raise ``ChatError``."""
 
@@ -92,6 +104,15 @@ class ChatAdapter(Protocol):
 
     async def ask(self, click: Click, button: Button) -> None:
         """Ask the account of a click for the text of its button."""
+
+    async def open_connection(self) -> str:
+        """Return the URL of a WebSocket on which the service sends its events; it serves once."""
+
+    def read_frame(self, text: str | bytes) -> Frame:
+        """Return what a message of that WebSocket says."""
+
+    def acknowledge(self, envelope: Envelope, answer: dict[str, Any] | None) -> str:
+        """Return the message that acknowledges an envelope, with the answer of ``reply``."""
 
     def read(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Event:
         """Return what a signed request says.

@@ -11,12 +11,12 @@ import hmac
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal, cast
 from urllib.parse import parse_qs
 
 import httpx
 
-from agents.chat_apps.adapter import ChatCommand, ChatError, Click, Event
+from agents.chat_apps.adapter import ChatCommand, ChatError, Click, Envelope, Event, Frame
 from agents.chat_apps.card import Button, Card
 from agents.errors import InvalidSignatureError
 from agents.models import ChatApp
@@ -81,8 +81,26 @@ class Slack:
         await self._call("views.open", {"trigger_id": click.trigger, "view": view})
 
     async def open_connection(self) -> str:
-        """Return the URL of a new connection (Socket Mode); it serves once."""
+        """Return the URL of a new connection (Socket Mode)."""
         return str((await self._call("apps.connections.open", {}, by="app_token"))["url"])
+
+    def read_frame(self, text: str | bytes) -> Frame:
+        """Return what a message of a connection says; "disconnect" comes every few hours."""
+        try:
+            message: Any = parse_untrusted_json(text)
+        except UntrustedJSONError:
+            return None
+        match message:
+            case {"type": "hello" | "disconnect" as word}:
+                return cast("Literal['hello', 'disconnect']", word)
+            case {"envelope_id": str() as envelope_id, "payload": payload}:
+                return Envelope(envelope_id, event_of(payload))
+        return None
+
+    def acknowledge(self, envelope: Envelope, answer: dict[str, Any] | None) -> str:
+        """Return the acknowledgement; an answer goes with it."""
+        said = {"payload": answer} if answer else {}
+        return json.dumps({"envelope_id": envelope.id, **said})
 
     def read(self, headers: Mapping[str, str], body: bytes, now: datetime) -> Event:
         """Return what a signed request says; names of headers are in lower case."""

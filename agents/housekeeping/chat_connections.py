@@ -7,12 +7,11 @@ twice, because a process crashed before its acknowledgement, decides once.
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db import close_old_connections, connection
@@ -21,14 +20,15 @@ from websockets.sync.client import ClientConnection
 
 from agents.actions.chat_apps import note_error, with_adapter
 from agents.actions.decide_in_chat import receive_event
-from agents.chat_apps.slack import Slack, event_of
+from agents.chat_apps.adapter import Envelope
+from agents.chat_apps.services import adapter_of
+from agents.choices import ChatKind
 from agents.models import ChatApp
 from heartbit_site.base import aio
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.http.allow import parse_allow
 from heartbit_site.base.http.websocket import open_websocket
 from heartbit_site.base.query import fetch_one
-from heartbit_site.base.untrusted import UntrustedJSONError, parse_untrusted_json
 
 logger = logging.getLogger(__name__)
 
@@ -114,35 +114,34 @@ class ChatConnection(threading.Thread):
     def _connect(self) -> None:
         """Serve one connection, or store why there is none, and rest."""
         try:
-            url = aio.run(with_adapter(self._app, _url_of))
+            url = aio.run(with_adapter(self._app, lambda adapter: adapter.open_connection()))
             allow = parse_allow(settings.HEARTBIT_HTTP_ALLOWLIST)
             with open_websocket(url, allow=allow) as opened:
                 self._serve(opened)
         except (HeartbitError, OSError, WebSocketException, ValueError) as error:
             said = str(error) if isinstance(error, HeartbitError) else type(error).__name__
-            note_error(self._app, f"The connection to Slack failed: {said}")
+            service = ChatKind(self._app.kind).label
+            note_error(self._app, f"The connection to {service} failed: {said}")
             self._failures += 1
             self._rest(min(2.0**self._failures, _LONGEST_REST))
 
     def _serve(self, opened: ClientConnection) -> None:
-        """Act on envelopes and acknowledge each, until Slack ends the connection."""
+        """Act on envelopes and acknowledge each, until the service ends the connection."""
+        adapter = adapter_of(self._app)
         while self._holds():
             try:
-                envelope: Any = parse_untrusted_json(opened.recv(timeout=_WAKE_SECONDS))
+                frame = adapter.read_frame(opened.recv(timeout=_WAKE_SECONDS))
             except TimeoutError:
                 continue
-            except UntrustedJSONError:
-                envelope = None
-            match envelope:
-                case {"type": "hello"}:
+            match frame:
+                case "hello":
                     self._failures = 0
                     note_error(self._app, "")
-                case {"type": "disconnect"}:  # every few hours: it asks for a new connection
+                case "disconnect":
                     return
-                case {"envelope_id": str() as envelope_id, "payload": payload}:
-                    answer = receive_event(self._app, event_of(payload))
-                    said = {"payload": answer} if answer else {}
-                    opened.send(json.dumps({"envelope_id": envelope_id, **said}))
+                case Envelope(event=event):
+                    answer = receive_event(self._app, event)
+                    opened.send(adapter.acknowledge(frame, answer))
 
     def _holds(self) -> bool:
         """Return True while the lease lasts, which this renews now and then."""
@@ -171,8 +170,3 @@ class ChatConnection(threading.Thread):
             logger.exception("the lease of chat app %s runs out by itself", self._app.pk)
         finally:
             connection.close()
-
-
-async def _url_of(adapter: Any) -> str:
-    assert isinstance(adapter, Slack)  # noqa: S101  the only service with connections
-    return await adapter.open_connection()

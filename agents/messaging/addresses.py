@@ -67,7 +67,7 @@ def sender_of_call(context: ToolContext) -> Sender:
     """
     runs = Run.objects.select_related("workspace", "version__agent")
     run = runs.get(pk=context.run_id, workspace_id=context.workspace_id)
-    if run.private_to_id is not None:
+    if run.private:
         raise RecipientError(
             "This conversation is private, and others read messages between agents: continue "
             "without, or delegate to a sub-agent."

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from django.conf import settings
 from django.db import models
 
 from agents.choices import BusyPolicy
+from agents.models.private_row import PrivateRow
 from heartbit_site.base.ids import new_id
 from heartbit_site.base.models import Workspace
 from heartbit_site.base.models.constraints import one_of
 
 
-class Conversation(models.Model):
+class Conversation(PrivateRow):
     """A thread with one agent. Its messages are its runs: their tasks and their answers."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -25,17 +25,6 @@ class Conversation(models.Model):
         default=BusyPolicy.QUEUE,
         help_text="Handling of a message that arrives while a run of the conversation is active.",
     )
-    private_to = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        editable=False,
-        # It keeps the number of a deleted account, so that no one else can read the row.
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
-        related_name="+",
-        db_index=False,
-    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -44,8 +33,3 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.title or str(self.pk)
-
-    @property
-    def private(self) -> bool:
-        """True if one person alone reads the conversation and its runs."""
-        return self.private_to_id is not None

@@ -15,6 +15,7 @@ from django.db.models.functions import Left, Now
 
 from agents.choices import TERMINAL, Placement, RunKind, RunStatus
 from agents.models.conversation import Conversation
+from agents.models.private_row import PrivateRow
 from agents.models.version import AgentVersion
 from agents.models.worker import WorkerHeartbeat
 from heartbit_site.base.ids import new_id
@@ -29,7 +30,7 @@ WORDS: Final = SearchVector(
 )
 
 
-class Run(models.Model):
+class Run(PrivateRow):
     """One execution. Its columns are a projection of its journal, written only by ``agents.runs``.
 
     Attributes:
@@ -96,17 +97,6 @@ class Run(models.Model):
         null=True,
         blank=True,
         on_delete=models.SET_NULL,
-        related_name="+",
-        db_index=False,
-    )
-    private_to = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        blank=True,
-        editable=False,
-        # It keeps the number of a deleted account, so that no one else can read the row.
-        on_delete=models.DO_NOTHING,
-        db_constraint=False,
         related_name="+",
         db_index=False,
     )

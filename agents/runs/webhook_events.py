@@ -66,6 +66,7 @@ def create_webhook_deliveries(endpoint: WebhookEndpoint) -> int:
         "endpoint": endpoint.pk,
         "workspace": endpoint.workspace_id,
         "reader": None,  # no private run is told of
+        "decides": False,
         "most": MOST_CHARACTERS,
         "types": matching(endpoint.events),
         "next": floor(),

@@ -3,7 +3,7 @@
 Usage::
 
     place = now()
-    page = read_events(workspace_id, place, wanted)
+    page = read_events(access, place, wanted)
     page.events; page.place                 # what came since, and where to go on
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,6 +20,7 @@ from typing import Final, Self
 from agents.system_events.sources import HAPPENED
 from agents.system_events.types import EVENTS, EventOut, matching
 from heartbit_site.base import orm
+from heartbit_site.base.access import Access
 from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.query import fetch_all, fetch_one
 
@@ -137,23 +138,22 @@ def now() -> Position:
     return Position(xid, at)
 
 
-def read_events(
-    workspace_id: int, place: Position, wanted: Wanted, *, reader: int | None = None
-) -> EventPage:
+def read_events(access: Access, place: Position, wanted: Wanted) -> EventPage:
     """Return the committed events after a place, 500 at most.
 
     They are read up to the oldest transaction that still runs: none is missed, or read twice.
 
     Args:
-        workspace_id: The workspace.
+        access: The reader, and the workspace. Of private runs they read their own, and the calls
+            that they may decide.
         place: Where the reader is.
         wanted: Which events.
-        reader: User id of the person who reads events of their private runs; None: no one.
     """
     later = floor()  # before the snapshot of the statement below
     values = {
-        "workspace": workspace_id,
-        "reader": reader,
+        "workspace": access.workspace.pk,
+        "reader": access.user_id,
+        "decides": access.allows("approvals:decide"),
         "floor": place.at - OVERLAP if place.key else place.at,
         "xid": place.xid,
         "key": place.key,
@@ -176,12 +176,17 @@ def read_events(
 
 
 async def follow_events(
-    workspace_id: int, place: Position, wanted: Wanted, *, reader: int | None = None
+    access: Callable[[], Access], place: Position, wanted: Wanted
 ) -> AsyncGenerator[EventPage, None]:
-    """Yield pages of events as they are committed, also empty ones: one a second at least."""
+    """Yield pages of events as they are committed, also empty ones: one a second at least.
+
+    Args:
+        access: Returns the reader's access as it is now.
+        place: Where the reader is.
+        wanted: Which events.
+    """
     while True:
-        read = partial(read_events, workspace_id, place, wanted, reader=reader)
-        page = await orm.read_in_thread(read)
+        page = await orm.read_in_thread(partial(read_events, access(), place, wanted))
         yield page
         place = page.place
         if not page.has_more:

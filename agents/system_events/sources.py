@@ -5,7 +5,8 @@ either, until it is redelivered. So the transaction that wrote a row (``xmin``) 
 after the events of all transactions before one, exactly the others are left.
 
 Parameters: ``workspace``; ``floor``, before which no wanted row was written; ``reader``: the person
-who reads events of their private runs; null: no one.
+who reads events of their private runs; null: no one; ``decides``: true if the reader may decide,
+and so reads about the calls of private runs that they are asked about.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from __future__ import annotations
 from typing import Final
 
 _READABLE: Final = "(r.private_to_id IS NULL OR r.private_to_id = %(reader)s::bigint)"
+# The payload of a question without an approval names its group.
+_ASKED: Final = """(%(decides)s AND k.type NOT LIKE 'run.%%'
+       AND heartbit_is_asked(coalesce(c2.approval_view, e.payload), %(reader)s::bigint))"""
 # By ``OFFSET`` the few events of a poll look up their runs, never all runs of a workspace.
 _JOURNAL: Final = """
 SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,
@@ -48,7 +52,7 @@ CROSS JOIN LATERAL (SELECT CASE e.type
         CASE e.payload ->> 'kind' WHEN 'approval' THEN 'approval.decided'
             WHEN 'question' THEN 'question.answered' WHEN 'outcome' THEN 'outcome.resolved' END
     ELSE e.type END AS type) k
-WHERE e.at >= %(floor)s AND r.kind <> 'extraction' AND {readable}
+WHERE e.at >= %(floor)s AND r.kind <> 'extraction' AND ({readable} OR {asked})
   AND (e.seq = 1 OR e.seq > r.forked_seq)  -- others were copied from another run
   AND (r.parent_id IS NULL OR k.type NOT LIKE 'run.%%')
   AND e.type IN ('run.created', 'run.started', 'run.paused', 'model.delayed', 'call.waiting',
@@ -128,7 +132,7 @@ c AS MATERIALIZED (
            u.at, u.key, u.type, u.run_id, u.subject, u.data
     FROM c CROSS JOIN ({
     " UNION ALL ".join(
-        one.replace("{readable}", _READABLE)
+        one.replace("{readable}", _READABLE).replace("{asked}", _ASKED)
         for one in (_JOURNAL, _FIRED, _FIRINGS, _DELIVERIES, _MESSAGES, _AUDIT)
     )
 }) u

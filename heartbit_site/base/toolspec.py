@@ -92,6 +92,11 @@ def _show_to_no_one(text: str) -> None:
     """Discard a progress sentence if no one watches."""
 
 
+def _public() -> bool:
+    """Return False: without a run everything may be kept."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Context of the call that a tool serves.
@@ -120,7 +125,7 @@ class ToolContext:
         emit: Shows a sentence on what the call has done so far to people who watch the run; it is
             not kept. From any thread; never blocks or fails.
         is_private: Returns True if one person alone reads the run: its tools keep no text where
-            others read it. Blocking. None: everything may be kept.
+            others read it. Blocking.
         knowledge_bases: Names of the knowledge bases that the agent's tool is given; none: all of
             the workspace.
         labels_read: Returns the labels of what the run tree has read so far, for tools that store
@@ -143,7 +148,7 @@ class ToolContext:
     reply: QuestionReply | None = None
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
     labels_read: Callable[[], frozenset[Label]] | None = None
-    is_private: Callable[[], bool] | None = None
+    is_private: Callable[[], bool] = _public
     emit: Callable[[str], None] = _show_to_no_one
     knowledge_bases: tuple[str, ...] = ()
 

@@ -31,7 +31,6 @@ from agents.querysets import (
     approval_of,
     asked_of,
     calls_waiting,
-    find_asking_run,
     find_run,
     readable,
     shown_tool,
@@ -263,7 +262,7 @@ def of_run(access: Access, run_id: str | None, *, asked: bool = True) -> Q:
     seen = asked_of(access) if asked else readable(access, "run__")
     if run_id is None:
         return seen
-    run = find_asking_run(access, run_id) if asked else find_run(access, run_id)
+    run = find_run(access, run_id, asking=asked)
     return seen & (Q(run=run) | Q(run__root=run))
 
 

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from agents.journal.memory_texts import MemoryTexts
 from agents.journal.waits import decision
 from agents.models import Decision, Run, ToolCall
-from agents.querysets import find_asking_run, find_run, shown_tool
+from agents.querysets import find_run, shown_tool
 from agents.reads.hidden_memories import texts_of_run
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
@@ -75,7 +75,7 @@ def find_asked_call(access: Access, run_id: str, call_id: str) -> ToolCall:
         RunNotFoundError: There is no such run.
         CallNotFoundError: The run has no such call.
     """
-    return _find_call(find_asking_run(access, run_id, call_id), call_id)
+    return _find_call(find_run(access, run_id, asking=True, call_id=call_id), call_id)
 
 
 def _find_call(run: Run, call_id: str) -> ToolCall:

@@ -8,7 +8,7 @@ from uuid import UUID
 from agents.actions import waits as action
 from agents.journal import waits
 from agents.models import ToolCall, Wait
-from agents.querysets import find_asking_run, waits_for_answers
+from agents.querysets import find_run, waits_for_answers
 from agents.reads.questions import WaitQuestion, questions_of
 from heartbit_site.base.access import Access
 from heartbit_site.base.errors import NotFoundError, Remedy
@@ -38,7 +38,7 @@ def list_waits(
 
 def answer_wait(access: Access, run_id: Word, key: Word, body: AnswerIn) -> AnsweredWaitOut:
     """Answer a wait; 409 if it no longer waits."""
-    run = find_asking_run(access, run_id)
+    run = find_run(access, run_id, asking=True)
     rows = Wait.objects.filter(run=run, kind__in=waits.answered_by(waits.ANSWER))
     missing = WaitNotFoundError(
         f"Run {run.pk} has no wait {key[:80]!r} to answer.",

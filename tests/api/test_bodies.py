@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from heartbit_site.web_server.bodies import limit_for
-from tests.web.matrix_table import ROUTES
+from tests.web.matrix_routes import ROUTES
 
 if TYPE_CHECKING:
     import httpx

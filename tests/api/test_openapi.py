@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from heartbit_site.api.errors import STATUSES, problem_code
-from tests.web.matrix_table import ROUTES
+from tests.web.matrix_routes import ROUTES
 
 if TYPE_CHECKING:
     from tests.api.server import WebServer

@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 from agents.models import Agent, Delivery
 from agents.system_events.reader import Position, Wanted, now, read_events
 from agents.system_events.types import EVENTS, check_pattern, matching
+from heartbit_site.base.access import Access
 from heartbit_site.base.models import ApiKey
 from scheduling.choices import FiringStatus
 from scheduling.models import Firing, Schedule
@@ -42,6 +43,10 @@ def stream(caller: Caller, last: str = "", **query: Any) -> Iterator[ServerSentE
 
 def recorded(caller: Caller, last: str = "", **query: Any) -> list[dict[str, Any]]:
     return [json.loads(one.data) for one in stream(caller, last, follow=False, **query) if one.data]
+
+
+def reader_of(workspace: Workspace) -> Access:
+    return Access(workspace, "ada", "web", frozenset({"runs:read"}), None)
 
 
 def parked(workspace: Workspace) -> None:
@@ -117,16 +122,16 @@ def test_given_transactions_that_end_in_another_order_then_none_is_missed_or_dou
     holder.start()
     assert begun.wait(20)
     fast = start_run(workspace, "fast", agent="analyst")
-    before = read_events(workspace.pk, place, wanted)
+    before = read_events(reader_of(workspace), place, wanted)
     over.set()
     holder.join()
-    after = read_events(workspace.pk, before.place, wanted)
+    after = read_events(reader_of(workspace), before.place, wanted)
     found = [one.subject for one in (*before.events, *after.events)]
     assert found == [f"run:{slow[0]}", f"run:{fast}"]
-    assert read_events(workspace.pk, after.place, wanted).events == []
+    assert read_events(reader_of(workspace), after.place, wanted).events == []
     # The same for one who stopped at any of them.
     [first, second] = after.events
-    assert read_events(workspace.pk, Position.parse(first.id), wanted).events == [second]
+    assert read_events(reader_of(workspace), Position.parse(first.id), wanted).events == [second]
 
 
 def test_given_many_events_then_they_come_in_pages(
@@ -139,7 +144,7 @@ def test_given_many_events_then_they_come_in_pages(
     found: list[str] = []
     has_more = True
     while has_more:
-        page = read_events(workspace.pk, place, wanted)
+        page = read_events(reader_of(workspace), place, wanted)
         found += [one.subject for one in page.events]
         place, has_more = page.place, page.has_more
     assert found == [f"run:{run}" for run in runs]

@@ -13,7 +13,7 @@ from agents.runs.transitions import allowed_transitions
 from heartbit_site.base.variables import VARIABLES
 from heartbit_site.cli.main import COMMANDS
 from heartbit_site.web_server.bodies import HELD_BYTES
-from tests.web.matrix_table import ROUTES
+from tests.web.matrix_routes import ROUTES
 
 ROOT = Path(__file__).parents[2]
 LIFECYCLE = (ROOT / "docs/architecture/run-lifecycle.md").read_text()

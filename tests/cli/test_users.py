@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heartbit_site.base.models import Workspace
-    from tests.command import Command
+    from tests.command import Command, Ended
 
 STRONG = "correct horse battery"
 
@@ -76,6 +76,23 @@ def test_a_superuser_needs_no_membership(heartbit: Command, name: str) -> None:
     assert user.check_password(ended.out.strip())
     assert f"Created the superuser {name}." in ended.err
     assert not Membership.objects.filter(user=user).exists()
+
+
+def test_a_password_is_read_from_standard_input(heartbit: Command, name: str) -> None:
+    def given(text: str, *words: str) -> Ended:
+        return heartbit.end(heartbit.start("users", *words, "--password-stdin", said=text))
+
+    assert given("another fine phrase\n", "create", name, "--role", "editor").code == 0
+    user = User.objects.get(username=name)
+    assert user.check_password("another fine phrase")
+    assert given(f"{STRONG}\nno part of it", "password", name).code == 0
+    user.refresh_from_db()
+    assert user.check_password(STRONG)
+    for text, words in (("", ()), ("short", ()), ("another fine phrase", ("--generate",))):
+        refused = given(text, "password", name, *words)
+        assert (refused.code, refused.out) == (2, ""), text
+    user.refresh_from_db()
+    assert user.check_password(STRONG)
 
 
 def test_a_role_that_does_not_exist_is_refused_before_the_password_is_asked_for(name: str) -> None:

@@ -18,7 +18,7 @@ from heartbit_site.cli.main import COMMANDS, load
 from heartbit_site.contract.operation import noun_modules, operations_of
 from heartbit_site.web.urls import urlpatterns
 from tests.surfaces import table
-from tests.web.matrix_table import LISTS
+from tests.web.matrix_pages import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

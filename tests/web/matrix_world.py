@@ -70,7 +70,7 @@ from scheduling.firings import record_firing
 from scheduling.models import Firing, Schedule
 from tests.skills.folders import skill_folder
 from tests.starts import start_run
-from tests.web.matrix_table import ROUTES
+from tests.web.matrix_routes import ROUTES
 from tests.web.people import member, person, session_of
 from tools.actions.credentials import save_credential
 from tools.actions.mcp_servers import set_mcp_server

@@ -303,7 +303,7 @@ class TestWhatItRefuses:
         group = Group.objects.create(name=f"clerks-{workspace.slug}")
         call.approval_view = {**(call.approval_view or {}), "group": group.name}
         call.save()
-        with pytest.raises(DryRunUnavailableError, match="Only members"):
+        with pytest.raises(DryRunUnavailableError, match="or try it: sign in as one"):
             tried(call)
         clerk = member(workspace, "operator")
         group.user_set.add(clerk)

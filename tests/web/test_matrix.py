@@ -21,7 +21,19 @@ from heartbit_site.base.actions.api_keys import create_api_key
 from heartbit_site.base.scopes import SCOPES
 from heartbit_site.web.urls import urlpatterns as page_patterns
 from tests.sizes import chosen
-from tests.web import matrix_table as table
+from tests.web.matrix_askers import ANY, ASKERS, MAY
+from tests.web.matrix_pages import (
+    ALONE,
+    NOT_FOUND,
+    PAGES,
+    REACH_SOCKET,
+    SOCKETS,
+    Page,
+    of_page,
+    of_reach_socket,
+    of_socket,
+)
+from tests.web.matrix_routes import BESIDE, BORROWED, NOBODYS, OPEN, ROUTES, Route, of_api
 from tests.web.matrix_world import MAKERS, World, build, places
 
 if TYPE_CHECKING:
@@ -30,9 +42,9 @@ if TYPE_CHECKING:
     from heartbit_site.base.models import Workspace
     from tests.api.server import WebServer
 
-EITHER = [route for route in table.ROUTES if route.either]
-TWICE = [route for route in table.ROUTES if route.also]
-PEOPLE = [asker for asker in table.ASKERS if not asker.endswith("key")]
+EITHER = [route for route in ROUTES if route.either]
+TWICE = [route for route in ROUTES if route.also]
+PEOPLE = [asker for asker in ASKERS if not asker.endswith("key")]
 OUTSIDERS = ("stranger", "foreign", "anonymous", "wrong", "revoked", "narrow")
 HOLDING = re.compile("/(halt|resume|disable|enable|stop|start|pause)$|^/fleet/")
 #: Doors, and what operators' programs read, each with a method that it takes.
@@ -75,7 +87,7 @@ def world(site: WebServer) -> Iterator[World]:
 
 
 def ask(
-    world: World, route: table.Route, asker: str, values: dict[str, str], **more: Any
+    world: World, route: Route, asker: str, values: dict[str, str], **more: Any
 ) -> httpx.Response:
     newcomer = values["newcomer"]
     said = json.dumps(route.body).replace("{newcomer}", newcomer)
@@ -88,24 +100,24 @@ def ask(
     )
 
 
-def cells_of(route: table.Route) -> list[tuple[str, int]]:
-    found = [(asker, table.of_api(route, asker)) for asker in table.ASKERS]
+def cells_of(route: Route) -> list[tuple[str, int]]:
+    found = [(asker, of_api(route, asker)) for asker in ASKERS]
     return [(asker, due) for asker, due in found if due is not None]
 
 
-def is_asked(route: table.Route, asker: str) -> bool:
+def is_asked(route: Route, asker: str) -> bool:
     """Return True for cells of this size; routes that stop or resume others are all played."""
     return bool(HOLDING.search(route.path)) or chosen(f"{route} {asker}", one_of=3)
 
 
-def is_refused(route: table.Route, asker: str, due: int) -> bool:
+def is_refused(route: Route, asker: str, due: int) -> bool:
     if asker == "foreign key" and route.scope == "fleet:manage":
         return False  # whoever operates the installation is nowhere foreign
     return asker.startswith(OUTSIDERS) or due in (401, 403)
 
 
 @pytest.mark.parametrize("route", TWICE, ids=lambda route: f"{route.method} {route.path}")
-def test_a_second_scope_is_needed_too(world: World, route: table.Route) -> None:
+def test_a_second_scope_is_needed_too(world: World, route: Route) -> None:
     before = world.fingerprint()
     newcomer = MAKERS["newcomer"](world.mine)
     without = replace(route, scope=route.also)
@@ -114,7 +126,7 @@ def test_a_second_scope_is_needed_too(world: World, route: table.Route) -> None:
 
 
 @pytest.mark.parametrize("route", EITHER, ids=lambda route: f"{route.method} {route.path}")
-def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
+def test_one_of_two_scopes_is_enough(world: World, route: Route) -> None:
     path = route.path.format_map(world.targets)
     both = {route.scope, route.either}
     for scopes, due in [({one}, 200) for one in both] + [(set(SCOPES) - both, 403)]:
@@ -124,8 +136,8 @@ def test_one_of_two_scopes_is_enough(world: World, route: table.Route) -> None:
         assert answer.status_code == due, scopes
 
 
-@pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: table.Route) -> None:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: Route) -> None:
     wrong = []
     cells = [cell for cell in cells_of(route) if is_asked(route, cell[0])]
     before = world.fingerprint()
@@ -140,7 +152,7 @@ def test_everybody_gets_what_the_table_says_of_a_route(world: World, route: tabl
     assert wrong == []
 
 
-def fresh(world: World, workspace: Workspace, route: table.Route) -> dict[str, str]:
+def fresh(world: World, workspace: Workspace, route: Route) -> dict[str, str]:
     """What the address names; something new when it is about to be changed."""
     if route.method == "GET":
         return world.targets
@@ -149,7 +161,12 @@ def fresh(world: World, workspace: Workspace, route: table.Route) -> dict[str, s
 
 
 def told(
-    world: World, route: table.Route, asker: str, due: int, values: dict[str, str], **more: Any
+    world: World,
+    route: Route,
+    asker: str,
+    due: int,
+    values: dict[str, str],
+    **more: Any,
 ) -> list[str]:
     """What is wrong with an answer."""
     response = ask(world, route, asker, values, **more)
@@ -168,28 +185,28 @@ def told(
     return [f"{asker}: {problem}" for problem in found]
 
 
-def wrong_problem(said: dict[str, Any], route: table.Route, asker: str) -> list[str]:
+def wrong_problem(said: dict[str, Any], route: Route, asker: str) -> list[str]:
     """What is wrong with problem details: a scope is a field, and no word for people."""
     found = (
         [] if FORM <= set(said) <= FORM | {"scope", "remedy"} else [f"the form is {sorted(said)}"]
     )
-    is_role = said["status"] == 403 and asker in table.MAY
+    is_role = said["status"] == 403 and asker in MAY
     if is_role and said.get("scope") != route.scope:
         found.append(f"names the scope {said.get('scope')}")
-    if is_role and any(scope in said["detail"] for scope in table.MAY["superuser"]):
+    if is_role and any(scope in said["detail"] for scope in MAY["superuser"]):
         found.append(f"says a scope to a person: {said['detail']}")
     return found
 
 
-def borrowed() -> list[tuple[table.Route, str, dict[str, Any], str, int]]:
+def borrowed() -> list[tuple[Route, str, dict[str, Any], str, int]]:
     """Every id of every address, and of bodies and queries: one at a time is another's."""
-    found: list[tuple[table.Route, str, dict[str, Any], str, int]] = []
-    by_address = {(route.method, route.path): route for route in table.ROUTES}
-    for route in table.ROUTES:
+    found: list[tuple[Route, str, dict[str, Any], str, int]] = []
+    by_address = {(route.method, route.path): route for route in ROUTES}
+    for route in ROUTES:
         for name in places(route.path):
-            if name not in table.NOBODYS:
+            if name not in NOBODYS:
                 found.append((route, name, {}, name, 404))
-    for row in table.BORROWED:
+    for row in BORROWED:
         route = by_address[row.method, row.path]
         found.append((route, row.name, {row.where: row.name}, row.kind, row.status))
     return found
@@ -207,10 +224,10 @@ def test_an_id_of_another_workspace_names_nothing(
     if elsewhere:
         more = {where: {field: there[kind]} for where, field in elsewhere.items()}
         if "body" in more:
-            more["body"] |= table.BESIDE[route.path]
+            more["body"] |= BESIDE[route.path]
     else:
         values[name] = there[kind]
-    due = 404 if route.scope in table.MAY["admin"] | {table.ANY} or asker == "right key" else 403
+    due = 404 if route.scope in MAY["admin"] | {ANY} or asker == "right key" else 403
     if asker == "right key" and route.no_person:
         due = route.no_person
     assert told(world, route, asker, due, values, **more) == []
@@ -225,7 +242,7 @@ def there(world: World) -> dict[str, str]:
 # --- Pages -------------------------------------------------------------------------------------
 
 
-def page_path(world: World, page: table.Page, values: dict[str, str]) -> str:
+def page_path(world: World, page: Page, values: dict[str, str]) -> str:
     path = page.path
     for place, kind in PLACES.items():
         value = (
@@ -235,38 +252,36 @@ def page_path(world: World, page: table.Page, values: dict[str, str]) -> str:
     return f"/w/{world.mine.slug}/{path}"
 
 
-PAGE_CELLS = [(page, asker) for page in table.PAGES for asker in PEOPLE]
+PAGE_CELLS = [(page, asker) for page in PAGES for asker in PEOPLE]
 
 
 @pytest.mark.parametrize(("page", "asker"), PAGE_CELLS, ids=lambda x: getattr(x, "path", x) or "/")
-def test_everybody_gets_what_the_table_says_of_a_page(
-    world: World, page: table.Page, asker: str
-) -> None:
+def test_everybody_gets_what_the_table_says_of_a_page(world: World, page: Page, asker: str) -> None:
     response = world.client(asker, None).get(page_path(world, page, world.targets))
-    assert response.status_code == table.of_page(page, asker), response.text[:300]
+    assert response.status_code == of_page(page, asker), response.text[:300]
     if response.status_code != 200:
         assert f"canary of {world.mine.slug}" not in response.text
     assert f"canary of {world.other.slug}" not in response.text
 
 
-FOREIGN_PAGES = [page for page in table.PAGES if "<" in page.path]
+FOREIGN_PAGES = [page for page in PAGES if "<" in page.path]
 
 
 @pytest.mark.parametrize("page", FOREIGN_PAGES, ids=lambda page: page.path)
 def test_a_page_of_another_workspace_s_row_is_not_there(
-    world: World, there: dict[str, str], page: table.Page
+    world: World, there: dict[str, str], page: Page
 ) -> None:
     response = world.client("admin", None).get(page_path(world, page, there))
     assert response.status_code == page.foreign
     assert f"canary of {world.other.slug}" not in response.text
 
 
-ALONE_CELLS = [(path, who) for path in table.ALONE for who in ("anonymous", "viewer")]
+ALONE_CELLS = [(path, who) for path in ALONE for who in ("anonymous", "viewer")]
 
 
 @pytest.mark.parametrize(("path", "asker"), ALONE_CELLS)
 def test_pages_of_no_workspace(world: World, path: str, asker: str) -> None:
-    due = table.ALONE[path][asker != "anonymous"]
+    due = ALONE[path][asker != "anonymous"]
     assert world.client(asker, None).get("/" + path.replace("<str:token>", "x")).status_code == due
 
 
@@ -275,7 +290,7 @@ def test_pages_of_no_workspace(world: World, path: str, asker: str) -> None:
 
 def closed_with(world: World, asker: str, path: str, run: str) -> int | None:
     """The code that a socket is closed with; None: it tells something."""
-    sent = world.client(asker, table.SOCKETS[path]).headers
+    sent = world.client(asker, SOCKETS[path]).headers
     slug = sent["Heartbit-Workspace"] if "names" in asker else world.mine.slug
     asks = {"events/": {"type": "subscribe"}, "": None}.get(path, {"type": "resume", "after": {}})
     return close_code(world, sent, f"/ws/{slug}/{path.replace('<uuid:run>', run)}", asks)
@@ -299,7 +314,7 @@ def close_code(
         return code
 
 
-SOCKET_CELLS = [(path, asker) for path in table.SOCKETS for asker in table.ASKERS]
+SOCKET_CELLS = [(path, asker) for path in SOCKETS for asker in ASKERS]
 MINE_ALONE = ("admin", "right key")
 
 
@@ -308,20 +323,20 @@ def test_everybody_gets_what_the_table_says_of_a_socket(
     world: World, path: str, asker: str
 ) -> None:
     code = closed_with(world, asker, path, world.targets["run_id"])
-    assert code == table.of_socket(table.SOCKETS[path], asker)
+    assert code == of_socket(SOCKETS[path], asker)
 
 
-@pytest.mark.parametrize("asker", table.ASKERS)
+@pytest.mark.parametrize("asker", ASKERS)
 def test_everybody_gets_what_the_table_says_of_the_admins_socket(world: World, asker: str) -> None:
-    code = close_code(world, world.client(asker, "runs:read").headers, f"/{table.REACH_SOCKET}")
-    assert code == table.of_reach_socket(asker)
+    code = close_code(world, world.client(asker, "runs:read").headers, f"/{REACH_SOCKET}")
+    assert code == of_reach_socket(asker)
 
 
 @pytest.mark.parametrize("asker", MINE_ALONE)
 def test_a_socket_of_another_workspace_s_run_is_not_there(
     world: World, there: dict[str, str], asker: str
 ) -> None:
-    assert closed_with(world, asker, "runs/<uuid:run>/", there["run_id"]) == table.NOT_FOUND
+    assert closed_with(world, asker, "runs/<uuid:run>/", there["run_id"]) == NOT_FOUND
 
 
 # --- Nothing is left out -----------------------------------------------------------------------
@@ -334,21 +349,21 @@ def test_every_route_has_a_row() -> None:
             for pattern in entry.url_patterns:
                 assert isinstance(pattern, URLPattern), "a nested include needs a look"
                 mounted.add(str(pattern.pattern).replace("<", "{").replace(">", "}"))
-    assert mounted == {route.path.lstrip("/") for route in table.ROUTES} | table.OPEN
+    assert mounted == {route.path.lstrip("/") for route in ROUTES} | OPEN
     described = {
         (method.upper(), path.removeprefix("/api/v1"))
         for path, operations in api.get_openapi_schema()["paths"].items()
         for method in operations
     }
-    assert described == {(route.method, route.path) for route in table.ROUTES}
+    assert described == {(route.method, route.path) for route in ROUTES}
 
 
 def test_every_page_has_a_row() -> None:
-    assert {str(entry.pattern) for entry in page_patterns} == {page.path for page in table.PAGES}
+    assert {str(entry.pattern) for entry in page_patterns} == {page.path for page in PAGES}
     top = [str(entry.pattern) for entry in get_resolver().url_patterns]
     documents = {"docs/", "docs/<path:name>"}  # for everybody: tests/web/test_documents.py
     places = {"w/<slug:workspace>/", "admin/", "api/v1/", "^api(?:/|$)"}
-    known = {*table.ALONE, *documents, *places}
+    known = {*ALONE, *documents, *places}
     assert set(top) - known == set(OF_PROGRAMS)
 
 
@@ -368,14 +383,14 @@ def test_no_path_of_programs_opens_without_a_key(world: World, path: str, method
 def test_every_socket_has_a_row() -> None:
     prefix = re.compile("^ws/<slug:workspace>/")
     found = {prefix.sub("", str(entry.pattern)) for entry in websocket_urlpatterns}
-    assert found == {*table.SOCKETS, table.REACH_SOCKET}
+    assert found == {*SOCKETS, REACH_SOCKET}
 
 
 def test_the_number_of_cells(capsys: pytest.CaptureFixture[str]) -> None:
-    routes = sum(len(cells_of(route)) for route in table.ROUTES)
+    routes = sum(len(cells_of(route)) for route in ROUTES)
     ids = 2 * len(borrowed())
     pages = len(PAGE_CELLS) + len(FOREIGN_PAGES) + len(ALONE_CELLS)
-    sockets = len(SOCKET_CELLS) + len(table.ASKERS) + len(MINE_ALONE)
+    sockets = len(SOCKET_CELLS) + len(ASKERS) + len(MINE_ALONE)
     with capsys.disabled():
         print(  # noqa: T201  the figure of S7
             f"\nS7: {routes + ids + pages + sockets} cells: {routes} of routes, {ids} of ids, "

@@ -18,7 +18,8 @@ from heartbit_site import urls
 from heartbit_site.base.models import Membership, Role, Workspace
 from heartbit_site.base.rights import ONLY_INSTALLATION
 from tests.sizes import chosen
-from tests.web import matrix_table as table
+from tests.web.matrix_askers import MAY
+from tests.web.matrix_pages import LISTS, RAW, of_list
 from tests.web.matrix_world import World, build
 from tests.web.people import member, person, session_of
 from tools.definitions.catalogue import store
@@ -138,11 +139,11 @@ def test_an_address_of_the_admin_is_not_for_those_who_have_no_right(
         assert canary not in answer.text, asker
 
 
-@pytest.mark.parametrize("path", table.LISTS)
+@pytest.mark.parametrize("path", LISTS)
 def test_everybody_gets_what_the_table_says_of_a_list_of_the_admin(world: World, path: str) -> None:
-    for asker in ("anonymous", *table.MAY):
+    for asker in ("anonymous", *MAY):
         answer = world.client(asker, None).get(f"/admin/{path}")
-        assert answer.status_code == table.of_list(path, asker), asker
+        assert answer.status_code == of_list(path, asker), asker
 
 
 @pytest.mark.parametrize("path", [one for one in ADDRESSES if one.startswith(INSTALLATION)])
@@ -153,7 +154,7 @@ def test_an_address_of_the_installation_is_for_superusers_alone(
         answer = world.client(asker, None).get(address(path, rows))
         if "<" in path:  # as for an id that nobody has
             assert answer.status_code in (302, 403, 404), asker
-        elif path in table.RAW:
+        elif path in RAW:
             assert answer.headers["location"] == f"/w/{world.mine.slug}/health/", asker
         else:
             assert answer.status_code == 403, asker
@@ -162,11 +163,11 @@ def test_an_address_of_the_installation_is_for_superusers_alone(
 
 def test_every_list_of_the_admin_has_a_row() -> None:
     labels = {model._meta.label_lower.replace(".", "/") + "/" for model in admin.site._registry}
-    assert labels == set(table.LISTS)
+    assert labels == set(LISTS)
 
 
 def test_the_number_of_cells_of_the_admin(capsys: pytest.CaptureFixture[str]) -> None:
     with capsys.disabled():
-        cells = 6 * len(ADDRESSES) + len(table.LISTS) * (1 + len(table.MAY))
+        cells = 6 * len(ADDRESSES) + len(LISTS) * (1 + len(MAY))
         print(f"\nS7: {cells} cells of the admin, {len(ADDRESSES)} addresses")  # noqa: T201
     assert len(ADDRESSES) > 100

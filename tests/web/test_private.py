@@ -16,6 +16,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.utils import timezone
 from websockets.sync.client import connect
@@ -59,7 +60,8 @@ from memory.errors import InvalidMemoryError
 from scheduling.agent_tools import schedule
 from scheduling.errors import ScheduleError
 from tests.starts import start_run
-from tests.web import matrix_table as table
+from tests.web.matrix_pages import LISTS, NOT_FOUND, PAGES, Page
+from tests.web.matrix_routes import ROUTES, Route
 from tests.web.matrix_world import MAKERS, World, agent_of, build
 from tests.web.people import member, session_of
 from tests.web.test_matrix import ask, close_code, page_path
@@ -106,7 +108,7 @@ SEARCHES: Final = (
     "/deliveries?limit=100&status=failed",
     "/messages?limit=100",
 )
-LISTS_OF_ADMIN: Final = sorted(table.LISTS)
+LISTS_OF_ADMIN: Final = sorted(LISTS)
 
 
 @pytest.fixture(scope="module")
@@ -206,8 +208,8 @@ def filled(run_id: UUID) -> UUID:
     return run.pk
 
 
-@pytest.mark.parametrize("route", table.ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_the_api_tells_the_owner_alone(world: World, route: table.Route) -> None:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+def test_the_api_tells_the_owner_alone(world: World, route: Route) -> None:
     is_of_it = any(place in route.path for place in OF_IT)
     if route.method != "GET" and not is_of_it:
         return  # it names nothing of the conversation
@@ -239,8 +241,8 @@ def test_no_search_finds_it_for_others(world: World, path: str) -> None:
     assert path.startswith("/messages") or CANARY in mine or world.targets["run_id"] in mine
 
 
-@pytest.mark.parametrize("page", table.PAGES, ids=lambda page: page.path or "/")
-def test_the_pages_tell_the_owner_alone(world: World, page: table.Page) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path or "/")
+def test_the_pages_tell_the_owner_alone(world: World, page: Page) -> None:
     path = page_path(world, page, world.targets)
     path += f"?q={CANARY}" if page.path == "find/" else ""
     of_it = "<uuid:run>" in page.path or "<uuid:conversation>" in page.path
@@ -268,7 +270,7 @@ def test_the_lists_of_the_admin_tell_members_nothing(world: World, path: str) ->
 def test_its_socket_is_closed_for_others(world: World, asker: str) -> None:
     path = f"/ws/{world.mine.slug}/runs/{world.targets['run_id']}/"
     code = close_code(world, world.client(asker, None).headers, path)
-    assert code == table.NOT_FOUND
+    assert code == NOT_FOUND
 
 
 @pytest.mark.parametrize("asker", ["owner", "owner's key"])
@@ -409,6 +411,29 @@ def test_its_runs_keep_nothing_where_others_read_it(world: World) -> None:
         state_set(context, "key", 1)
     with transaction.atomic(), pytest.raises(ScheduleError, match="is private"):
         schedule(context, "daily", "Do it.", in_seconds=60)
+
+
+def test_events_of_its_calls_are_for_those_who_may_decide_them(world: World) -> None:
+    call = unserved(world.mine)
+    owner = Run.objects.get(pk=world.targets["run_id"]).private_to_id
+    Run.objects.filter(root=call.run.root_id).update(private_to=owner)
+    group = Group.objects.create(name=f"deciders-{world.mine.slug}")
+
+    def types(asker: str) -> set[str]:
+        path = "/api/v1/events?follow=false&since=2020-01-01T00:00:00Z"
+        lines = [one for one in world.client(asker, None).get(path).text.splitlines() if one]
+        events = [json.loads(one[6:]) for one in lines if one.startswith("data: ")]
+        of_it = [one for one in events if str(call.run_id) in json.dumps(one)]
+        return {one["type"] for one in of_it}
+
+    for asker, sees in (("viewer", False), ("operator", True), ("key of an admin", True)):
+        assert types(asker) == ({"approval.requested"} if sees else set()), asker
+    assert types("owner") >= {"approval.requested", "run.queued"}
+    ToolCall.objects.filter(pk=call.pk).update(
+        approval_view={**(call.approval_view or {}), "group": group.name}
+    )
+    assert types("operator") == set(), "others may decide it"
+    assert types("owner") >= {"approval.requested", "run.queued"}
 
 
 @pytest.mark.parametrize("asker", ["admin", "superuser", "right key", "key of an admin"])

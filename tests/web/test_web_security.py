@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection, connect
 from heartbit_site.base.models import Membership, Role, Workspace
 from tests.pace import in_time
 from tests.server_process import ROOT
-from tests.web import matrix_table as table
+from tests.web.matrix_routes import ROUTES, Route
 from tests.web.people import member, person, session_of
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def root(site: WebServer) -> Iterator[httpx.Client]:
 
 
 # Where no session counts, none can be abused.
-WRITES = [route for route in table.ROUTES if route.method != "GET" and route.scope is not None]
+WRITES = [route for route in ROUTES if route.method != "GET" and route.scope is not None]
 
 
 @pytest.mark.parametrize("route", WRITES, ids=lambda route: f"{route.method} {route.path}")
 def test_given_a_session_without_the_token_then_no_route_writes(
-    root: httpx.Client, workspace: Workspace, route: table.Route
+    root: httpx.Client, workspace: Workspace, route: Route
 ) -> None:
     path = "/api/v1" + route.path.replace("{", "").replace("}", "")
     for token in ({}, {"X-CSRFToken": "d" * 32}):

@@ -235,7 +235,7 @@ def as_stream(response: _R) -> _R:
 
 
 def allowed_now(request: HttpRequest, access: Access) -> Callable[[], Awaitable[bool]]:
-    """Return a check whether the follower may still read runs."""
+    """Return a check that the follower still has every right that the stream began with."""
     session_key = request.session.session_key if access.key_id is None else None
 
     async def allowed() -> bool:
@@ -245,8 +245,8 @@ def allowed_now(request: HttpRequest, access: Access) -> Callable[[], Awaitable[
 
 
 def _still(access: Access, session_key: str | None) -> bool:
-    """Return True if the follower may still read runs."""
+    """Return True if the follower still has every right that the stream began with."""
     if access.key_id is None and not is_session_valid(session_key, access.user_id):
         return False
     now = refresh_access(access)
-    return now is not None and all(map(now.allows, READ_RUNS.needs.scopes))
+    return now is not None and access.scopes <= now.scopes

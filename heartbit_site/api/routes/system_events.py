@@ -80,7 +80,7 @@ def stream(
 
 def _recorded(access: Access, place: Position, wanted: Wanted) -> list[bytes]:
     """Return one page of the stream, and the place after it."""
-    page = read_events(access.workspace.pk, place, wanted, reader=access.user_id)
+    page = read_events(access, place, wanted)
     return [*map(_message, page.events), _place(page.place)]
 
 
@@ -89,7 +89,7 @@ async def _followed(
 ) -> AsyncIterator[bytes]:
     checked_at = said_at = time.monotonic()
     yield _place(place)
-    pages = follow_events(access.workspace.pk, place, wanted, reader=access.user_id)
+    pages = follow_events(lambda: access, place, wanted)
     async with contextlib.aclosing(pages):
         async for page in pages:
             if time.monotonic() - checked_at > CHECK_SECONDS:

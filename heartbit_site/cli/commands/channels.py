@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -13,6 +12,7 @@ from heartbit_site.cli.backend import chosen
 from heartbit_site.cli.backend.protocol import Backend
 from heartbit_site.cli.options import common
 from heartbit_site.cli.options.body import Given, body_options, json_option
+from heartbit_site.cli.options.secret_entry import first_line
 from heartbit_site.cli.options.shared import RemoteCommand, with_groups
 from heartbit_site.cli.options.targets import TargetOptions, named
 from heartbit_site.cli.options.verbs import Verbs
@@ -53,7 +53,6 @@ STYLES: Final = {
     "refused": "red",
 }
 SHOWN: Final = 10  # messages
-LONGEST_PASSWORD: Final = 1000
 #: Parts of a mailbox's address: the password goes there, so it has to be given again.
 PLACE: Final = ("host", "port", "security")
 PARTS: Final = {*PLACE, "user", "folder"}
@@ -192,17 +191,13 @@ def _password(*, from_stdin: bool) -> str:
         CommandError: There is none, or no terminal to ask at.
     """
     if from_stdin:
-        password = sys.stdin.readline(LONGEST_PASSWORD).rstrip("\r\n")
-    elif is_interactive():
-        password = str(typer.prompt("Password of the mailbox", hide_input=True, err=True))
-    else:
-        raise UsageError(
-            "The mailbox's password is never an argument: give it on standard input, with "
-            "--password-stdin."
-        )
-    if not password:
-        raise UsageError("Standard input holds no password: it is the first line.")
-    return password
+        return first_line("password")
+    if is_interactive():
+        return str(typer.prompt("Password of the mailbox", hide_input=True, err=True))
+    raise UsageError(
+        "The mailbox's password is never an argument: give it on standard input, with "
+        "--password-stdin."
+    )
 
 
 def _state(one: contract.ChannelOut) -> str:

@@ -1,7 +1,7 @@
 """`heartbit users`: accounts of people, in this installation or at a server.
 
-A password is typed at a prompt or generated: as an argument it would stand in the shell's history
-and in the list of processes.
+A password is typed at a prompt, generated, or read from standard input: as an argument it would
+stand in the shell's history and in the list of processes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from heartbit_site.base.untrusted import clean_text
 from heartbit_site.cli.backend.chosen import backend, call, print_all
 from heartbit_site.cli.backend.protocol import checked
 from heartbit_site.cli.options import common
+from heartbit_site.cli.options.secret_entry import first_line
 from heartbit_site.cli.options.shared import RemoteCommand
 from heartbit_site.cli.terminal import output
 from heartbit_site.cli.terminal.errors import OK, UsageError
@@ -31,6 +32,7 @@ ROLE = common.option(
 )
 SUPERUSER = common.flag("--superuser", "Give every right in every workspace, and the fleet.")
 GENERATE = common.flag("--generate -g", "Generate the password and print it; else ask for it.")
+STDIN = common.flag("--password-stdin", "Read the password from standard input.")
 
 app = common.group_without_default()
 
@@ -49,8 +51,9 @@ def create(
     role: str = ROLE,
     superuser: bool = SUPERUSER,
     generate: bool = GENERATE,
+    password_stdin: bool = STDIN,
 ) -> int:
-    """Create a member of one workspace, or a superuser; asks for the password, or generates it."""
+    """Create a member of one workspace, or a superuser; asks for the password unless given one."""
     if superuser and (role or output.INVOCATION.workspace):
         raise UsageError(
             "--superuser gives every right in every workspace: leave out --role and --workspace."
@@ -58,7 +61,7 @@ def create(
     given: dict[str, Any] = {"name": name, "email": email, "superuser": superuser}
     given |= {"role": role} if role else {}
     checked(contract.UserIn, {**given, "password": "x"})  # before the password is asked for
-    secret = _secret(generate=generate)
+    secret = _secret(generate=generate, from_stdin=password_stdin)
     made = call(contract.CREATE_USER, {**given, "password": secret})
     shown = output.one_line(made.name)
     if superuser:
@@ -70,10 +73,10 @@ def create(
 
 
 @app.command(cls=RemoteCommand)
-def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
+def password(name: str = NAME, *, generate: bool = GENERATE, password_stdin: bool = STDIN) -> int:
     """Set a new password; the person's sessions end."""
     server = backend()
-    secret = _secret(generate=generate)
+    secret = _secret(generate=generate, from_stdin=password_stdin)
     user = server.call(contract.SET_PASSWORD, {"password": secret}, account=clean_text(name))
     if user.state == "closed":
         output.note(
@@ -83,16 +86,22 @@ def password(name: str = NAME, *, generate: bool = GENERATE) -> int:
     return _done(user, secret, text, generate=generate)
 
 
-def _secret(*, generate: bool) -> str:
-    """Generate a password, or ask for it twice.
+def _secret(*, generate: bool, from_stdin: bool) -> str:
+    """Generate a password, read it from standard input, or ask for it twice.
 
     Raises:
-        CommandError: There is no terminal to ask at, or the two differ.
+        CommandError: There is no terminal to ask at, the two differ, or the options contradict.
     """
+    if generate and from_stdin:
+        raise UsageError("Say one of --generate and --password-stdin.")
+    if from_stdin:
+        return first_line("password")
     if generate:
         return secrets.token_urlsafe(PASSWORD_BYTES)
     if not is_interactive():
-        raise UsageError("A password is typed at a terminal: add --generate to get a random one.")
+        raise UsageError(
+            "There is no terminal to ask at: add --password-stdin, or --generate for a random one."
+        )
     typed = getpass.getpass("New password: ")
     if getpass.getpass("The same again: ") != typed:
         raise UsageError("The two passwords differ: nothing was changed.")

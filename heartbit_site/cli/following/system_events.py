@@ -96,8 +96,7 @@ def _recorded(backend: LocalBackend, query: dict[str, Any], *, follow: bool) -> 
     except ConfigurationError as error:
         raise UsageError(str(error)) from None
     while True:
-        access = backend.access
-        page = reader.read_events(access.workspace.pk, place, wanted, reader=access.user_id)
+        page = reader.read_events(backend.access, place, wanted)
         yield from page.events
         place = page.place
         if page.has_more:

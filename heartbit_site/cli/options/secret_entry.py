@@ -34,13 +34,22 @@ def enter(
     """
     flag, called = secret.replace("_", "-"), secret.replace("_", " ")
     if from_stdin:
-        found = sys.stdin.readline(_LONGEST).rstrip("\r\n")
-        if not found:
-            raise UsageError(f"Standard input holds no {called}: it is the first line.")
-        return found
+        return first_line(called)
     if ask and not is_interactive():
         raise UsageError(f"There is no terminal to ask at: add --{flag}-stdin.")
     if ask or (operation.method == "POST" and is_interactive()):
         words = f"{called.capitalize()} (empty: none)"
         return str(typer.prompt(words, default="", show_default=False, hide_input=True, err=True))
     return None
+
+
+def first_line(called: str) -> str:
+    """Return the secret that is the first line of standard input.
+
+    Raises:
+        UsageError: The line is empty.
+    """
+    found = sys.stdin.readline(_LONGEST).rstrip("\r\n")
+    if not found:
+        raise UsageError(f"Standard input holds no {called}: it is the first line.")
+    return found
