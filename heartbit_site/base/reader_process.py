@@ -5,7 +5,7 @@ script that reads a file from its standard input and writes what it found to its
 
 Usage, for the files of a request, one after another in a thread that nothing else waits for::
 
-    pictures = await read_aside(lambda: [reencode(data, name) for data, name in files])
+    pictures = await read_aside(lambda: [reencode(data, name) for data, name in files], workspace)
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, replace
@@ -35,6 +36,10 @@ T = TypeVar("T")
 MOST_AT_ONCE: Final = 4
 #: Requests that may wait for those; further ones are refused at once.
 MOST_WAITING: Final = 8
+#: Requests of one owner, such as a workspace, that may be read at once, and that may be there:
+#: whatever its files are, another owner finds a thread and a place to wait.
+MOST_READ_OF_ONE: Final = MOST_AT_ONCE - 1
+MOST_OF_ONE: Final = MOST_AT_ONCE + MOST_WAITING // 2
 #: Time after which a wait for a free reader is given up.
 WAIT_SECONDS: Final = 10.0
 #: Time for all files of a request together.
@@ -131,6 +136,32 @@ _slots: Final = threading.BoundedSemaphore(MOST_AT_ONCE)
 _places: Final = threading.BoundedSemaphore(MOST_AT_ONCE + MOST_WAITING)
 
 
+class _Shares:
+    """Count of each owner's requests, with a limit for one owner."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._counts: Counter[Hashable] = Counter()
+        self._lock = threading.Lock()
+
+    def take(self, owner: Hashable) -> bool:
+        """Count a request, unless the owner has the most already."""
+        with self._lock:
+            is_free = self._counts[owner] < self._most
+            self._counts[owner] += is_free
+            return is_free
+
+    def release(self, owner: Hashable) -> None:
+        """Count a request no longer."""
+        with self._lock:
+            self._counts[owner] -= 1
+            self._counts += Counter()  # without owners that have none
+
+
+_present: Final = _Shares(MOST_OF_ONE)
+_being_read: Final = _Shares(MOST_READ_OF_ONE)
+
+
 def read(
     script: Path,
     words: Sequence[str],
@@ -224,29 +255,45 @@ async def read_on_loop(
         cancelled.set()
 
 
-async def read_aside(work: Callable[[], T]) -> T:
+async def read_aside(work: Callable[[], T], owner: Hashable) -> T:
     """Return what work that reads a request's files returns, run in a thread for such work alone.
 
-    Few requests are read at once, and few wait. The work reads one file after another, so that no
-    request takes all readers, within a time for all of them, and must not use the ORM.
+    Few requests are read at once, and few wait; of one owner never all. The work reads one file
+    after another, so that no request takes all readers, within a time for all of them, and must
+    not use the ORM.
+
+    Args:
+        work: Reads the files.
+        owner: Owner of the request, such as the id of its workspace.
 
     Raises:
         ReadersBusyError: Too many wait, or it did not begin in time.
         ReadingTimeError: The time is over.
     """
-    if not _places.acquire(blocking=False):
-        raise ReadersBusyError
-    cancelled = threading.Event()
+    until, cancelled = time.monotonic() + WAIT_SECONDS, threading.Event()
 
     def begin() -> T:
         _request.set(_Request(time.monotonic() + REQUEST_SECONDS, cancelled))
         return work()
 
-    begun = _requests.submit(copy_context().run, begin)
-    begun.add_done_callback(lambda _: _places.release())
+    with contextlib.ExitStack() as held:
+        if not _present.take(owner):
+            raise ReadersBusyError
+        held.callback(_present.release, owner)
+        if not _places.acquire(blocking=False):
+            raise ReadersBusyError
+        held.callback(_places.release)
+        while not _being_read.take(owner):
+            if time.monotonic() >= until:
+                raise ReadersBusyError
+            await asyncio.sleep(_LOOK_MILLISECONDS / 1_000)
+        held.callback(_being_read.release, owner)
+        begun = _requests.submit(copy_context().run, begin)
+        ended = held.pop_all()
+        begun.add_done_callback(lambda _: ended.close())
     waiting = asyncio.wrap_future(begun)
     try:
-        await asyncio.wait([waiting], timeout=WAIT_SECONDS)
+        await asyncio.wait([waiting], timeout=max(0, until - time.monotonic()))
         if not waiting.done() and begun.cancel():
             raise ReadersBusyError
         return await waiting

@@ -119,7 +119,7 @@ def with_pictures(
         raise RequestError("Images are for agents: a workflow reads text and data.")
     earlier = [image for one in thread for image in one.get("images", ())]
     given = attachments(access, [*earlier, *images])
-    return then(()) if given is None else after_reading(given.read_pictures, then)
+    return then(()) if given is None else after_reading(access, given.read_pictures, then)
 
 
 async def carry_out(begin: Callable[[], T | PendingAnswer[T]]) -> T:

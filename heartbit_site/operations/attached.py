@@ -113,7 +113,9 @@ def attachments(
 
 
 def after_reading(
-    read: Callable[[], T], then: Callable[[T], Out | Answered[Out] | PendingAnswer[Out]]
+    access: Access,
+    read: Callable[[], T],
+    then: Callable[[T], Out | Answered[Out] | PendingAnswer[Out]],
 ) -> PendingAnswer[Out]:
     """Return the answer to a request with files, which are read outside the ORM's threads.
 
@@ -121,12 +123,13 @@ def after_reading(
     transactions, do not wait for it.
 
     Args:
+        access: The caller, whose workspace never takes all readers.
         read: Reads the files, without the ORM.
         then: Answers with what was read; may use the ORM.
     """
 
     async def wait() -> Out | Answered[Out]:
-        found = await read_aside(read)
+        found = await read_aside(read, access.workspace.pk)
         answer = await orm.run_in_thread(lambda: then(found))
         return await answer.wait() if isinstance(answer, PendingAnswer) else answer
 

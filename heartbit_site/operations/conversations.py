@@ -142,6 +142,7 @@ def post_message(
         return _posted(access, conversation_id, body, idempotency_key, (body.text, ()))
     find_conversation(access, conversation_id)
     return after_reading(
+        access,
         partial(given.read_beside, body.text),
         lambda read: _posted(access, conversation_id, body, idempotency_key, read),
     )

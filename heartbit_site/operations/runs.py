@@ -39,6 +39,7 @@ def start_run(
     if given is None:
         return _started(access, body, idempotency_key, wait, (body.task, ()))
     return after_reading(
+        access,
         partial(given.read_beside, body.task),
         lambda read: _started(access, body, idempotency_key, wait, read),
     )

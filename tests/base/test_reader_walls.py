@@ -19,6 +19,7 @@ from heartbit_site.base import pictures, reader_process
 from heartbit_site.base.pictures import reencode
 from heartbit_site.base.reader_process import (
     MOST_AT_ONCE,
+    MOST_OF_ONE,
     MOST_WAITING,
     ReaderError,
     ReaderLimits,
@@ -166,10 +167,10 @@ async def test_requests_wait_for_a_reader_a_while_and_in_small_numbers(
     monkeypatch.setattr(reader_process, "WAIT_SECONDS", 1.5)
     places = MOST_AT_ONCE + MOST_WAITING
     work = partial(read, endless, [], b"", LIMITS)
-    tasks = [asyncio.create_task(read_aside(work)) for _ in range(places)]
+    tasks = [asyncio.create_task(read_aside(work, owner)) for owner in range(places)]
     await asyncio.sleep(0.5)
     with pytest.raises(ReadersBusyError):
-        await read_aside(work)  # at once
+        await read_aside(work, "me")  # at once
     assert not any(task.done() for task in tasks)
     await asyncio.sleep(3)
     refused = [task for task in tasks if task.done()]
@@ -177,7 +178,21 @@ async def test_requests_wait_for_a_reader_a_while_and_in_small_numbers(
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert await read_aside(lambda: 1) == 1, "the readers of those who left have ended"
+    assert await read_aside(lambda: 1, "me") == 1, "the readers of those who left have ended"
+
+
+async def test_hostile_files_of_one_owner_leave_a_reader_to_others(endless: Path) -> None:
+    work = partial(read, endless, [], b"", LIMITS)
+    hostile = [asyncio.create_task(read_aside(work, "hostile")) for _ in range(MOST_OF_ONE)]
+    await asyncio.sleep(0)  # each has begun
+    with pytest.raises(ReadersBusyError):
+        await read_aside(work, "hostile")
+    assert await read_aside(lambda: 1, "me") == 1
+    assert not any(task.done() for task in hostile)
+    for task in hostile:
+        task.cancel()
+    await asyncio.gather(*hostile, return_exceptions=True)
+    assert await read_aside(lambda: 2, "hostile") == 2, "those who left give their share back"
 
 
 async def test_the_files_of_a_request_have_one_time_together(
@@ -193,5 +208,5 @@ async def test_the_files_of_a_request_have_one_time_together(
             reencode(png, "x")
 
     with pytest.raises(ReadingTimeError, match=r"more than 1\.5 seconds together: attach fewer"):
-        await read_aside(all_files)
+        await read_aside(all_files, "me")
     assert kept == [1]

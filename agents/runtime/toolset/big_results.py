@@ -62,7 +62,7 @@ class BigResults:
         read = None
         if done.pictures:
             try:
-                read = await read_aside(partial(_reencoded, done.pictures))
+                read = await read_aside(partial(_reencoded, done.pictures), self._root_id)
             except (ReadersBusyError, ReadingTimeError) as error:
                 read = [], [f"\n[{error}]"]
         return await orm.run_in_thread(partial(self.store, call_id, tool, done, read))

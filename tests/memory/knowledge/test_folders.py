@@ -27,8 +27,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def base(db: None, settings: Settings, tmp_path: Path) -> KnowledgeBase:
-    """An empty base, of a workspace whose drive is a folder of the test."""
+    """An empty base, of a workspace whose drive is a folder of the test.
+
+    Whoever follows takes up the bases of all workspaces: until the test's transaction is rolled
+    back, those that other tests have committed follow nothing.
+    """
     settings.HEARTBIT_DRIVE_DIR = str(tmp_path)
+    KnowledgeBase.objects.exclude(drive_folder="").update(drive_folder="")
     workspace = Workspace.objects.create(slug="folders", name="Folders")
     return save_base(workspace, "handbook", description="", by=SYSTEM)[0]
 
@@ -73,7 +78,8 @@ def test_new_changed_and_deleted_files_are_taken_up_once(
     gone.unlink()
     put(base, tmp_path, "rules/travel.md", "# Travel\n\nFirst class.")
     put(base, tmp_path, "rules/new.md", "New.")
-    KnowledgeBase.objects.update(drive_checked_at=timezone.now() - EVERY - timedelta(seconds=1))
+    due = timezone.now() - EVERY - timedelta(seconds=1)
+    KnowledgeBase.objects.filter(pk=base.pk).update(drive_checked_at=due)
     assert taken_up(base) == {"new.md": "New.", "travel.md": "First class."}
     removed = AuditEntry.objects.filter(workspace=base.workspace, action="document.remove")
     assert list(removed.values_list("actor", "label")) == [("drive", "old/tea.txt")]
