@@ -112,7 +112,7 @@ def list_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL) ->
 def create_key(access: Access, body: KeyIn) -> NewKeyOut:
     """Make a key. It is in this answer only, and ends after 90 days unless `days` differs.
 
-    A key that is made with a key ends no later than that one.
+    A key that is made with a key ends no later than that one, and is revoked with it.
     """
     user = User.objects.filter(pk=access.user_id).first() if access.user_id else None
     end = _end(body)
@@ -123,7 +123,7 @@ def create_key(access: Access, body: KeyIn) -> NewKeyOut:
 
 
 def revoke_key(access: Access, prefix: Word) -> KeyOut:
-    """Revoke a key: it is refused from its next request on."""
+    """Revoke a key and those that were made with it: they are refused from the next request on."""
     return _revoked(access, prefix, _keys(access.workspace), Remedy("keys.list_keys"))
 
 
@@ -140,7 +140,7 @@ def list_own_keys(access: Access, *, cursor: Cursor = None, limit: Limit = USUAL
 def create_own_key(access: Access, body: KeyIn) -> NewKeyOut:
     """Make a key of your own: it never has more rights than you have, and is in this answer only.
 
-    A program's key makes none, which could outlive its revocation: sign in.
+    A program's key makes none: sign in.
     """
     user = _in_person(access)
     return _created(access, body, user, _end(body))

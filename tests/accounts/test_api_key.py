@@ -10,13 +10,16 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from heartbit_site.base.access import access_of_key
 from heartbit_site.base.actions.api_keys import (
     authenticate_api_key,
     create_api_key,
     revoke_api_keys,
 )
-from heartbit_site.base.errors import ConfigurationError
-from heartbit_site.base.models import ApiKey
+from heartbit_site.base.audit import actor_of
+from heartbit_site.base.errors import ConfigurationError, ForbiddenError
+from heartbit_site.base.models import ApiKey, AuditEntry
+from heartbit_site.base.scopes import SCOPES
 
 if TYPE_CHECKING:
     from typing import Any
@@ -71,6 +74,27 @@ def test_a_revoked_key_is_refused_from_then_on(workspace: Workspace) -> None:
     assert revoke_api_keys([made.pk]) == 1
     assert revoke_api_keys([made.pk]) == 0
     assert authenticate_api_key(text) is None
+
+
+def test_keys_that_a_key_made_are_revoked_with_it(workspace: Workspace) -> None:
+    def made_with(maker: ApiKey, name: str) -> tuple[ApiKey, str]:
+        by = actor_of(access_of_key(maker))
+        return create_api_key(workspace, name, scopes=SCOPES, by=by)
+
+    manager, _ = create_api_key(workspace, "manager", scopes=SCOPES)
+    other, other_text = create_api_key(workspace, "other", scopes=SCOPES)
+    child, child_text = made_with(manager, "child")
+    _, grandchild_text = made_with(child, "grandchild")
+    _, cousin_text = made_with(other, "cousin")
+    assert revoke_api_keys([manager.pk]) == 3
+    for text in (child_text, grandchild_text):
+        assert authenticate_api_key(text) is None
+    for text in (other_text, cousin_text):
+        assert authenticate_api_key(text) is not None
+    with pytest.raises(ForbiddenError, match="revoked"):
+        made_with(child, "late")
+    revoked = AuditEntry.objects.filter(workspace=workspace, action="api_key.revoke")
+    assert revoked.count() == 3
 
 
 def test_an_expired_key_is_refused(workspace: Workspace) -> None:

@@ -17,6 +17,7 @@ from heartbit_site.admin.columns import Column, pill, two_lines
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
 from heartbit_site.base.actions.api_keys import create_api_key, revoke_api_keys, usual_expiry
+from heartbit_site.base.amounts import counted
 from heartbit_site.base.models import ApiKey
 from heartbit_site.base.people import User
 from heartbit_site.base.scopes import OPERATORS_SCOPE, SCOPES, USUAL_SCOPES
@@ -114,7 +115,7 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
 
     @dialog(
         "Revoke",
-        "It is refused from the next request on. This cannot be undone.",
+        "It and the keys that it made are refused from the next request on. This cannot be undone.",
         icon="key_off",
         permission="revoke",
         variant="DANGER",
@@ -122,5 +123,6 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
     )
     def revoke(self, request: HttpRequest, key: ApiKey, form: DialogForm) -> None:
         """Revoke the key, and reload the page."""
-        if revoke_api_keys([key.pk], by=actor_of(request)):
-            messages.success(request, f"{key} is revoked.")
+        if number := revoke_api_keys([key.pk], by=actor_of(request)):
+            others = f", with {counted(number - 1, 'key')} that it made" if number > 1 else ""
+            messages.success(request, f"{key} is revoked{others}.")

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from heartbit_site.base.audit import SYSTEM, UNWATCHED, Actor, record_on
 from heartbit_site.base.errors import ConfigurationError, ConflictError, ForbiddenError, about
-from heartbit_site.base.models import ApiKey, Workspace
+from heartbit_site.base.models import ApiKey, AuditEntry, Workspace
 from heartbit_site.base.moments import to_utc
 from heartbit_site.base.people import User
 from heartbit_site.base.query import fetch_one, instance_of
@@ -64,7 +64,7 @@ def create_api_key(
         TooFarError: ``expires_at`` is out of range.
         TooManyKeysError: The owner has 50 valid keys.
         ForbiddenError: The key is not the author's own, and the author may not manage the
-            workspace; or the author does not have a scope.
+            workspace; or the author does not have a scope, or is a key that was revoked meanwhile.
     """
     owner_id = user.pk if user is not None else None
     enough = _sufficient(by or SYSTEM, owner_id)
@@ -88,6 +88,7 @@ def create_api_key(
     with transaction.atomic():
         if user is not None:
             _refuse_many(user)
+        maker = _lock_maker(by.access.key_id) if by and by.access else None
         row = ApiKey.objects.create(
             workspace=workspace,
             user=user,
@@ -99,8 +100,9 @@ def create_api_key(
         )
         ends = expires_at.isoformat() if expires_at is not None else None
         details = {"scopes": wanted, "expires_at": ends}
-        maker = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
-        record_on(by or maker, "api_key.create", row, details=details)
+        details |= {"made_with": maker.beginning} if maker is not None else {}
+        owner = SYSTEM if user is None else Actor(user.get_username(), "admin", user.pk)
+        record_on(by or owner, "api_key.create", row, details=details)
     return row, f"hb_{prefix}_{secret}"
 
 
@@ -114,6 +116,16 @@ def _refuse_more(by: Actor, scopes: Iterable[str]) -> None:
     more = sorted(set(scopes) - by.access.scopes) if by.access is not None else []
     if more:
         raise ForbiddenError(f"You cannot grant scopes that you do not have: {', '.join(more)}.")
+
+
+def _lock_maker(key_id: int | None) -> ApiKey | None:
+    """Return the key that makes another one; it is not revoked until that one is committed."""
+    if key_id is None:
+        return None
+    maker: ApiKey = ApiKey.objects.select_for_update(no_key=True).get(pk=key_id)
+    if maker.revoked_at is not None:
+        raise ForbiddenError("This key was revoked a moment ago: it makes no other one.")
+    return maker
 
 
 def _refuse_many(user: User) -> None:
@@ -218,7 +230,9 @@ def _note_use(row: ApiKey) -> None:
 
 
 def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
-    """Refuse these keys from the next request on; return how many were not revoked before.
+    """Refuse keys, and those made with them, from the next request on; return their number.
+
+    Who had a stolen key may have made others with it. Keys that were revoked before do not count.
 
     Args:
         ids: Ids of the keys.
@@ -228,13 +242,26 @@ def revoke_api_keys(ids: Iterable[int], *, by: Actor = SYSTEM) -> int:
         ForbiddenError: A key is not the author's own, and the author does not manage its workspace.
     """
     with transaction.atomic():
-        alive = ApiKey.objects.filter(pk__in=list(ids), revoked_at__isnull=True)
-        keys = list(
-            alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
-        )
+        keys: list[ApiKey] = []
+        next_ids = list(ids)
+        while next_ids:
+            alive = ApiKey.objects.filter(pk__in=next_ids, revoked_at__isnull=True)
+            found = alive.select_for_update(of=("self",)).select_related("workspace").order_by("pk")
+            keys += found
+            next_ids = [made for key in found for made in _made_with(key)]
         for key in keys:
             require(by, *_sufficient(by, key.user_id), workspace_id=key.workspace_id)
         ApiKey.objects.filter(pk__in=[key.pk for key in keys]).update(revoked_at=timezone.now())
         for key in keys:
             record_on(by, "api_key.revoke", key)
     return len(keys)
+
+
+def _made_with(key: ApiKey) -> list[int]:
+    """Return the ids of the keys that were made with a key, as the audit of their creation says."""
+    later = ApiKey.objects.filter(workspace=key.workspace, user=key.user_id, pk__gt=key.pk)
+    targets = [f"api_key:{pk}" for pk in later.values_list("pk", flat=True)]
+    entries = AuditEntry.objects.filter(
+        target__in=targets, action="api_key.create", details__made_with=key.beginning
+    )
+    return [int(target.rpartition(":")[2]) for target in entries.values_list("target", flat=True)]

@@ -76,7 +76,7 @@ def list_keys(*, mine: bool = MINE, username: str = AS) -> int:
 
 @app.command(cls=RemoteCommand)
 def revoke(prefix: str = PREFIX, *, username: str = AS) -> int:
-    """Refuse a key from now on."""
+    """Refuse a key, and those that it made, from now on."""
     server = _backend(username)
     operation = contract.REVOKE_OWN_KEY if username else contract.REVOKE_KEY
     ended = server.call(operation, prefix=clean_text(prefix))
