@@ -74,10 +74,6 @@ class AuditAdmin(LongList[AuditEntry]):
         "details", lambda row: json_block(row.details) if row.details else "-"
     )
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        """Return the columns; ``place`` is the workspace."""
-        return self.list_display
-
     @admin.display(description="workspace")
     def of_workspace(self, row: AuditEntry) -> str:
         """Return the workspace; an entry outlives its workspace."""
