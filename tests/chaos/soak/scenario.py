@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agents.models import Run
+from heartbit_site.base import queues
 from tests.chaos import report
 from tests.chaos.approvals import origin
 from tests.chaos.checker import check, judge
@@ -76,8 +77,10 @@ def play(size: str, *, seed: int, directory: Path) -> dict[str, Any]:
 
 def soak(how: Size, *, seed: int, directory: Path) -> dict[str, Any]:
     """Soak as long and at the pace that is given, and judge."""
-    with rig(directory, workers=2) as on:
-        survivor = Worker(queues=on.queue, environment=on.environment)
+    with rig(directory, workers=2, shared=(queues.SYSTEM,)) as on:
+        # The queue of the system is served as well: else it fills.
+        served = f"{on.queue},{queues.SYSTEM}"
+        survivor = Worker(queues=served, environment=on.environment)
         with survivor, Decider(on.workspace, seed=seed, journal=on.decisions):
             mix = Mix(on, f"r22-{seed}", how.a_second or 0, seed)
             measured = None

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from redis import Redis
 
+from heartbit_site.base import queues
 from tests.bench.costs import rss_mb, server_processes
 from tests.chaos.rig import say
 
@@ -66,7 +67,7 @@ class Sample:
         live_streams: Its keys that hold a run's live output; they stay for a day.
         other_keys: All its other keys; most go within minutes, as the mark of each team.
         lasting_keys: Those of them that never expire.
-        doorbells: Messages on the workers' queue.
+        doorbells: Messages on the workers' queues.
         table_bytes: Of the tables whose rows change often, without indexes.
         dead_share: Rows of them that await vacuum, of all their rows.
         queued: Runs that may start now.
@@ -168,7 +169,7 @@ class Vitals:
             live_streams=valkey.dbsize() - len(others),
             other_keys=len(others),
             lasting_keys=lasting,
-            doorbells=valkey.llen(self.on.queue),
+            doorbells=sum(map(valkey.llen, (self.on.queue, queues.SYSTEM))),
             queued=queued,
             running=running,
             waiting=waiting,
