@@ -80,7 +80,7 @@ def roll_up(now: datetime, *, goes_on: Callable[[], bool] = lambda: True) -> int
                 break
             span, till = (HOUR, hours_end) if earliest < hours_end else (FIVE_MINUTES, end)
             start = max(after, floor(earliest, span))
-            after = min(start + MOST_AT_ONCE, till)
+            after = min(floor(start, span) + MOST_AT_ONCE, till)  # no row of a part of a span's end
             written += _write(start, after, span, now)
     return written
 

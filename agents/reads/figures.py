@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from agents.reads.durations import bucket
-from heartbit_site.base.query import fetch_all, fetch_named
+from heartbit_site.base.query import fetch_named, fetch_one
 
 FIVE_MINUTES: Final = timedelta(minutes=5)
 HOUR: Final = timedelta(hours=1)
@@ -35,9 +35,12 @@ SUMS: Final = (
 )
 _KEYS: Final = ("start", "minutes", "version_id", "agent", "model", "is_root")
 COLUMNS: Final = ", ".join((*_KEYS, *SUMS, "lasted", "waited", "last_run"))
+# The row that ends last need not be the one that starts last: a late roll-up writes an hour beside
+# rows of its first minutes.
 _END: Final = """
-    SELECT start + make_interval(mins => minutes) FROM agents_spanfigures
-    ORDER BY start DESC LIMIT 1
+    SELECT max(x.till) FROM unnest(ARRAY[5, 60, 1440]) m CROSS JOIN LATERAL (
+        SELECT start + make_interval(mins => m) AS till FROM agents_spanfigures
+        WHERE minutes = m ORDER BY start DESC LIMIT 1) x
 """
 
 
@@ -126,6 +129,7 @@ _FIGURES: Final = f"""
         UNION ALL
         SELECT {COLUMNS} FROM agents_spanfigures
         WHERE workspace_id = %(workspace)s AND start >= %(first)s
+              AND start < %(start)s  -- no rows that were written since rolled_until
     )
 """  # noqa: S608  constants
 
@@ -192,8 +196,8 @@ def read_figures(
 
 def rolled_until() -> datetime:
     """Return the end of the last span that has rows; the epoch if there is none."""
-    rows = fetch_all(_END, [])
-    return rows[0][0] if rows else EPOCH
+    (end,) = fetch_one(_END)
+    return end or EPOCH
 
 
 def floor(moment: datetime, span: timedelta) -> datetime:

@@ -19,7 +19,7 @@ from agents.housekeeping.roll_up import roll_up
 from agents.models import Agent, Run, SpanFigures
 from agents.reads.agent_traffic import traffic_of_agents
 from agents.reads.durations import percentile
-from agents.reads.figures import rolled_until
+from agents.reads.figures import HOUR, floor, rolled_until
 from agents.reads.health import SPANS, read_health
 from agents.reads.usage import usage_of
 from heartbit_site.base.query import fetch_one
@@ -97,6 +97,25 @@ def test_given_rows_of_five_minutes_then_they_are_added_up_to_hours_and_days(
         assert added[1] == summed[1]
         assert until >= now
         assert rows.count() <= 2 * 24 * 2
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("hours", [3, 50])
+def test_given_a_roll_up_that_was_down_and_is_stopped_then_each_run_counts_once(
+    workspace: Workspace, hours: int
+) -> None:
+    version = Agent.objects.get(workspace=workspace, name="writer").current_version
+    assert version is not None
+    fill(workspace, version, 2_000, days=3)
+    later = timezone.now() + timedelta(minutes=10)
+    roll_up(floor(later, HOUR) - hours * HOUR + timedelta(minutes=37))  # not to a full hour
+    for transactions in (0, 1, 1, 9):
+        steps = iter([True] * transactions)
+        roll_up(later, goes_on=lambda steps=steps: next(steps, False))
+        assert read_health(workspace.pk, SPANS["30d"], later).figures["runs"] == 2_000
+    assert rolled_until() > later - timedelta(minutes=15)
+    rows = SpanFigures.objects.filter(workspace=workspace)
+    assert rows.aggregate(Sum("runs"), Sum("calls")) == {"runs__sum": 2_000, "calls__sum": 2_000}
 
 
 def check(workspace: Workspace) -> None:
