@@ -17,8 +17,8 @@ from agents.reads.figures import (
     HOURS_KEPT,
     LIVE,
     SUMS,
-    begin,
     floor,
+    floor_sql,
     merged,
     rolled_until,
 )
@@ -51,7 +51,7 @@ _ADD_UP: Final = f"""
         WHERE minutes = %(shorter)s AND start < %(before)s RETURNING *
     )
     INSERT INTO agents_spanfigures (workspace_id, {COLUMNS})
-    SELECT workspace_id, {begin("start")}, %(minutes)s, version_id, agent, model, is_root,
+    SELECT workspace_id, {floor_sql("start")}, %(minutes)s, version_id, agent, model, is_root,
            {", ".join(f"sum({name})" for name in SUMS)}, {merged("lasted")}, {merged("waited")},
            (array_agg(last_run ORDER BY last_run DESC NULLS LAST))[1]
     FROM parts GROUP BY workspace_id, 2, version_id, agent, model, is_root

@@ -6,7 +6,7 @@ Usage::
     [row] = read_figures(query, workspace.pk, since=now - timedelta(days=7), now=now)
 
 ``housekeeping.roll_up`` writes the rows of all workspaces for some spans in one transaction, the
-earliest first; so all spans up to the end of the newest row have theirs.
+earliest first; so all spans up to the end of the row that ends last have theirs.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _END: Final = """
 """
 
 
-def begin(moment: str) -> str:
-    """Return the SQL of the begin of a moment's span of ``minutes``, a parameter."""
+def floor_sql(moment: str) -> str:
+    """Return the SQL of ``floor``, with a span of ``minutes``, a parameter."""
     step = "make_interval(mins => %(minutes)s)"
     return f"date_bin({step}, {moment}, timestamptz 'epoch')"
 
@@ -76,7 +76,7 @@ _TREE: Final = """
 #: with the span of its end.
 LIVE: Final = f"""
     found AS (
-        SELECT {begin("r.created_at")} AS start, r.version_id, r.agent, r.model,
+        SELECT {floor_sql("r.created_at")} AS start, r.version_id, r.agent, r.model,
                r.parent_id IS NULL AS is_root, 1 AS runs, 0 AS ended, 0 AS succeeded,
                0 AS failed, NULL::float AS seconds, NULL::int AS lasted, NULL::int AS waited,
                0 AS calls, 0 AS unpriced, 0::bigint AS tokens, 0::bigint AS input_tokens,
@@ -85,14 +85,14 @@ LIVE: Final = f"""
         WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction'
               AND r.created_at >= %(start)s AND r.created_at < %(till)s
         UNION ALL
-        SELECT {begin("r.created_at")}, r.version_id, r.agent, r.model, true, 0, 0, 0, 0, NULL,
+        SELECT {floor_sql("r.created_at")}, r.version_id, r.agent, r.model, true, 0, 0, 0, 0, NULL,
                NULL, {bucket(f"date_part('epoch', {_WAITS})")}, 0, 0, 0, 0, 0, NULL, NULL
         FROM agents_run r
         WHERE r.workspace_id = %(workspace)s AND r.kind <> 'extraction' AND r.parent_id IS NULL
               AND r.finished_at IS NULL
               AND r.created_at >= %(waiting_from)s AND r.created_at < %(till)s
         UNION ALL
-        SELECT {begin("t.finished_at")}, r.version_id, r.agent, r.model, r.parent_id IS NULL,
+        SELECT {floor_sql("t.finished_at")}, r.version_id, r.agent, r.model, r.parent_id IS NULL,
                0, 1, (r.status = 'succeeded')::int, (r.status IN ('failed', 'quarantined'))::int,
                date_part('epoch', r.finished_at - r.started_at),
                {bucket("date_part('epoch', r.finished_at - r.started_at)")},
@@ -103,7 +103,7 @@ LIVE: Final = f"""
         WHERE t.workspace_id = %(workspace)s AND t.parent_id IS NULL AND r.kind <> 'extraction'
               AND t.finished_at >= %(start)s AND t.finished_at < %(till)s
         UNION ALL
-        SELECT {begin("u.at")}, r.version_id, coalesce(r.agent, ''), coalesce(r.model, ''),
+        SELECT {floor_sql("u.at")}, r.version_id, coalesce(r.agent, ''), coalesce(r.model, ''),
                r.parent_id IS NULL, 0, 0, 0, 0, NULL, NULL, NULL, 1, (u.cost_usd IS NULL)::int,
                u.input_tokens::bigint + u.output_tokens, u.input_tokens::bigint,
                coalesce(u.cost_usd, 0), NULL, NULL
@@ -201,7 +201,7 @@ def rolled_until() -> datetime:
 
 
 def floor(moment: datetime, span: timedelta) -> datetime:
-    """Return the begin of a moment's span: of its day, hour or five minutes, of UTC."""
+    """Return the start of a moment's span: of its day, hour or five minutes, of UTC."""
     return moment - (moment - EPOCH) % span
 
 

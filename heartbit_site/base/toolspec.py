@@ -92,7 +92,7 @@ def _show_to_no_one(text: str) -> None:
     """Discard a progress sentence if no one watches."""
 
 
-def _public() -> bool:
+def _never_private() -> bool:
     """Return False: without a run everything may be kept."""
     return False
 
@@ -148,7 +148,7 @@ class ToolContext:
     reply: QuestionReply | None = None
     read_skill: Callable[[str], Mapping[str, bytes]] | None = None
     labels_read: Callable[[], frozenset[Label]] | None = None
-    is_private: Callable[[], bool] = _public
+    is_private: Callable[[], bool] = _never_private
     emit: Callable[[str], None] = _show_to_no_one
     knowledge_bases: tuple[str, ...] = ()
 

@@ -113,7 +113,7 @@ def sorted_page(
         order = "-pk" if falls else "pk"
         if not wanted.text:
             return page(rows, order, cursor, limit)
-        for rows in _widening(access, wanted, order, cursor):
+        for rows in _widen(access, wanted, order, cursor):
             some, following = page(summaries(rows), order, cursor, limit, walked=False)
             if following:
                 break
@@ -133,13 +133,13 @@ def _sorted_runs(access: Access, wanted: RunFilter) -> QuerySet[Run]:
     """Return the runs of which a figure is compared, in no order."""
     if not wanted.text:
         return matching(access, wanted)
-    for rows in _widening(access, wanted, "-pk", None, compared=1000):
+    for rows in _widen(access, wanted, "-pk", None, compared=1000):
         if rows.order_by().values("pk")[:ENOUGH].count() == ENOUGH:
             break
     return rows
 
 
-def _widening(
+def _widen(
     access: Access, wanted: RunFilter, order: str, cursor: str | None, compared: int = COMPARED
 ) -> Iterator[QuerySet[Run]]:
     """Yield the runs that say the words, of more and more runs behind a cursor, and last of all.
@@ -149,14 +149,14 @@ def _widening(
     """
     behind = place_after(matching(access, replace(wanted, text=None)), order, cursor)
     behind = behind.order_by(order)
-    yield _that_say(behind[:compared], wanted.text or "")
+    yield _compare(behind[:compared], wanted.text or "")
     all_that_say = matching(access, wanted)
     for last in behind.values_list("pk", flat=True)[NEAR : NEAR + 1]:
         yield all_that_say.filter(**{"pk__gte" if order.startswith("-") else "pk__lte": last})
     yield all_that_say
 
 
-def _that_say(few: QuerySet[Run], text: str) -> QuerySet[Run]:
+def _compare(few: QuerySet[Run], text: str) -> QuerySet[Run]:
     """Return those of some runs that say a text, each of which is compared with it.
 
     Without the positions of its words, a run's text is not what the index has, so the planner

@@ -85,7 +85,7 @@ async def serve(
                 person=no_person,
                 mixed=nothing_mixed,
             ),
-            results=BigResults(run_id, run_id, definition.max_tool_output_bytes),
+            results=BigResults(workspace.pk, run_id, run_id, definition.max_tool_output_bytes),
             stopped=WorkspaceStoppedTools(StoppedTools(), workspace.pk),
         )
         gate = EffectGate(_proven, lambda: None)

@@ -10,8 +10,9 @@ from django.db import DatabaseError
 from agents.errors import JournalAwayError
 from agents.models import Artifact, RunEvent
 from agents.runtime.toolset import big_results
-from heartbit_site.base import orm
+from heartbit_site.base import orm, reader_process
 from heartbit_site.base.pictures import WithPictures
+from heartbit_site.base.reader_process import MOST_OF_ONE
 from heartbit_site.base.toolspec import Effect, spec_of
 from tests.api.test_pictures import drawn
 from tests.runs.holding import claimant, pool
@@ -105,5 +106,26 @@ async def test_pictures_of_a_result_are_stored_and_the_journal_has_their_address
                 "Taken.\n[Picture 2 of the result is no PNG, JPEG, GIF or WebP picture: send it as "
                 "one of them.]"
             )
+
+    await orm.run_in_thread(check)
+
+
+async def test_pictures_of_results_count_in_the_share_of_their_workspace(
+    workspace: Workspace, pool: Pool, claimant: Claimant
+) -> None:
+    spec = spec_of(photographed, name="shoot", effect=Effect.PURE)
+    for _ in range(MOST_OF_ONE):
+        assert reader_process._present.take(workspace.pk)
+    try:
+        run_id = await serve(workspace, pool, claimant, [spec])
+    finally:
+        for _ in range(MOST_OF_ONE):
+            reader_process._present.release(workspace.pk)
+
+    def check() -> None:
+        event = RunEvent.objects.get(run_id=run_id, type="tool.finished")
+        assert event.payload["content"].startswith("Taken.\n[")
+        assert "busy with others" in event.payload["content"]
+        assert not Artifact.objects.filter(run_id=run_id).exists()
 
     await orm.run_in_thread(check)

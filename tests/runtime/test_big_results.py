@@ -123,7 +123,7 @@ async def test_storing_is_repeatable_and_bounded(
 ) -> None:
     await orm.run_in_thread(agent)
     run = await studio.run("[[text: Nothing.]]")
-    results = BigResults(run.pk, run.root_id, 300)
+    results = BigResults(run.workspace_id, run.pk, run.root_id, 300)
     done = answer(json.dumps(list(range(1_000))), "ok", 300)
 
     def check() -> None:

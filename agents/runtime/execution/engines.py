@@ -148,7 +148,12 @@ class EngineDependencies:
                 ),
             ),
             stopped=WorkspaceStoppedTools(self._stopped, claimed.workspace_id),
-            results=BigResults(claimed.id, claimed.root_id, definition.max_tool_output_bytes),
+            results=BigResults(
+                claimed.workspace_id,
+                claimed.id,
+                claimed.root_id,
+                definition.max_tool_output_bytes,
+            ),
             reader=dependencies.registry.get(READER),
             context=context,
             executor=dependencies.executor,

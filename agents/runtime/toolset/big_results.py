@@ -43,12 +43,16 @@ class BigResults:
     """Store of the long results of one run.
 
     Args:
+        workspace_id: The run's workspace, which never takes all readers of pictures.
         run_id: The run.
         root_id: The root of its run tree.
         max_output_bytes: Bytes of a result that the model sees.
     """
 
-    def __init__(self, run_id: UUID, root_id: UUID, max_output_bytes: int) -> None:
+    def __init__(
+        self, workspace_id: int, run_id: UUID, root_id: UUID, max_output_bytes: int
+    ) -> None:
+        self._workspace_id = workspace_id
         self._run_id = run_id
         self._root_id = root_id
         self._max_output_bytes = max_output_bytes
@@ -62,7 +66,7 @@ class BigResults:
         read = None
         if done.pictures:
             try:
-                read = await read_aside(partial(_reencoded, done.pictures), self._root_id)
+                read = await read_aside(partial(_reencoded, done.pictures), self._workspace_id)
             except (ReadersBusyError, ReadingTimeError) as error:
                 read = [], [f"\n[{error}]"]
         return await orm.run_in_thread(partial(self.store, call_id, tool, done, read))

@@ -122,9 +122,13 @@ def _lock_maker(key_id: int | None) -> ApiKey | None:
     """Return the key that makes another one; it is not revoked until that one is committed."""
     if key_id is None:
         return None
-    maker: ApiKey = ApiKey.objects.select_for_update(no_key=True).get(pk=key_id)
-    if maker.revoked_at is not None:
-        raise ForbiddenError("This key was revoked a moment ago: it makes no other one.")
+    maker: ApiKey | None = (
+        ApiKey.objects.select_for_update(no_key=True)
+        .filter(pk=key_id, revoked_at__isnull=True)
+        .first()
+    )
+    if maker is None:
+        raise ForbiddenError("This key was revoked a moment ago: it cannot create another one.")
     return maker
 
 
