@@ -14,9 +14,15 @@ from __future__ import annotations
 from typing import Final
 
 _READABLE: Final = "(r.private_to_id IS NULL OR r.private_to_id = %(reader)s::bigint)"
-# The payload of a question without an approval names its group.
-_ASKED: Final = """(%(decides)s AND k.type NOT LIKE 'run.%%'
-       AND heartbit_is_asked(coalesce(c2.approval_view, e.payload), %(reader)s::bigint))"""
+# A question names its group when it is asked, not when it is answered.
+_ASKED: Final = """(%(decides)s AND k.type NOT LIKE 'run.%%' AND heartbit_is_asked(
+       CASE k.type
+           WHEN 'question.asked' THEN e.payload
+           WHEN 'question.answered' THEN (
+               SELECT q.payload FROM agents_runevent q
+               WHERE q.run_id = e.run_id AND q.type = 'call.waiting'
+                     AND q.payload -> 'keys' ? (e.payload ->> 'key') LIMIT 1)
+           ELSE c2.approval_view END, %(reader)s::bigint))"""
 # By ``OFFSET`` the few events of a poll look up their runs, never all runs of a workspace.
 _JOURNAL: Final = """
 SELECT e.xmin AS xid, e.at, e.run_id || ':' || lpad(e.seq::text, 9, '0') AS key,

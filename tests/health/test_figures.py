@@ -110,8 +110,7 @@ def test_given_a_roll_up_that_was_down_and_is_stopped_then_each_run_counts_once(
     later = timezone.now() + timedelta(minutes=10)
     roll_up(floor(later, HOUR) - hours * HOUR + timedelta(minutes=37))  # not to a full hour
     for transactions in (0, 1, 1, 9):
-        steps = iter([True] * transactions)
-        roll_up(later, goes_on=lambda steps=steps: next(steps, False))
+        roll_up(later, goes_on=iter([True] * transactions + [False]).__next__)
         assert read_health(workspace.pk, SPANS["30d"], later).figures["runs"] == 2_000
     assert rolled_until() > later - timedelta(minutes=15)
     rows = SpanFigures.objects.filter(workspace=workspace)

@@ -28,7 +28,7 @@ from agents.agent_tools.state import state_set
 from agents.choices import RunStatus
 from agents.errors import RecipientError
 from agents.housekeeping.export_person import export_person
-from agents.journal.events import ModelAnswered, RunSteered, encode
+from agents.journal.events import CallWaiting, ModelAnswered, RunSteered, WaitResolved, encode
 from agents.llm.messages import AssistantMessage, Usage
 from agents.llm.messages import ToolCall as AskedCall
 from agents.messaging.addresses import sender_of_call
@@ -59,6 +59,7 @@ from memory.agent_tools import remember
 from memory.errors import InvalidMemoryError
 from scheduling.agent_tools import schedule
 from scheduling.errors import ScheduleError
+from tests.admin import rows
 from tests.starts import start_run
 from tests.web.matrix_pages import LISTS, NOT_FOUND, PAGES, Page
 from tests.web.matrix_routes import ROUTES, Route
@@ -414,7 +415,8 @@ def test_its_runs_keep_nothing_where_others_read_it(world: World) -> None:
 
 
 def test_events_of_its_calls_are_for_those_who_may_decide_them(world: World) -> None:
-    call = unserved(world.mine)
+    agent_of(world.mine, "followed")
+    call = rows.asking(world.mine, "followed")
     owner = Run.objects.get(pk=world.targets["run_id"]).private_to_id
     Run.objects.filter(root=call.run.root_id).update(private_to=owner)
     group = Group.objects.create(name=f"deciders-{world.mine.slug}")
@@ -434,6 +436,16 @@ def test_events_of_its_calls_are_for_those_who_may_decide_them(world: World) -> 
     )
     assert types("operator") == set(), "others may decide it"
     assert types("owner") >= {"approval.requested", "run.queued"}
+    for seq, (to, sees) in enumerate(((group.name, False), ("", True))):
+        key = f"question:2.0:{seq}"
+        for place, event in enumerate(
+            (
+                CallWaiting("2.0", (key,), kind="question", question="?", group=to),
+                WaitResolved(key, {"status": "answered"}, kind="question", call_id="2.0"),
+            )
+        ):
+            RunEvent.objects.create(run=call.run, seq=90 + 2 * seq + place, **encode(event))
+        assert types("operator") == ({"question.asked", "question.answered"} if sees else set())
 
 
 @pytest.mark.parametrize("asker", ["admin", "superuser", "right key", "key of an admin"])
