@@ -160,7 +160,8 @@ def _compare(few: QuerySet[Run], text: str) -> QuerySet[Run]:
     """Return those of some runs that say a text, each of which is compared with it.
 
     Without the positions of its words, a run's text is not what the index has, so the planner
-    cannot list all runs with a common word first.
+    cannot list all runs with a common word first. A word with a hyphen is a phrase, which matches
+    by positions: the index alone finds it.
     """
     compared = Func(WORDS, function="strip", output_field=SearchVectorField())
     return _says(Run.objects.filter(pk__in=few.values("pk")), text, compared)
