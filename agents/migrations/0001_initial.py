@@ -821,7 +821,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-start'],
-                'indexes': [models.Index(fields=['workspace', 'start'], name='figures_of_workspace'), models.Index(fields=['start'], name='figures_last'), models.Index(fields=['minutes', 'start'], name='figures_by_length')],
+                'indexes': [models.Index(fields=['workspace', 'start'], name='figures_of_workspace'), models.Index(fields=['minutes', 'start'], name='figures_by_length')],
             },
         ),
         migrations.CreateModel(

@@ -59,7 +59,6 @@ class SpanFigures(models.Model):
         ordering = ["-start"]
         indexes = [
             index("figures_of_workspace", "workspace", "start"),
-            index("figures_last", "start"),
             index("figures_by_length", "minutes", "start"),
         ]
 
