@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib.postgres.functions import TransactionNow
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from agents.choices import Placement
+from agents.journal.waits import REVIEW
 from agents.models import ToolCall, Wait
-from agents.runs.run_audit import record_of_call
+from agents.runs.run_audit import record_of_call, record_of_review
 from heartbit_site.base.audit import Actor
 from heartbit_site.base.query import fetch_all
 
@@ -31,9 +33,15 @@ def expire_waits(limit: int) -> list[UUID]:
         The runs to wake.
     """
     rows = fetch_all("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
-    for call in _calls_of([refused for _, refused in rows if refused is not None]):
-        record_of_call(_EXPIRY, "approval.expire", call, verdict="denied", digest=call.digest)
-    return [ring for ring, _ in rows if ring is not None]
+    rings = [ring for ring, _ in rows if ring is not None]
+    # Of a run that wakes, the review that this transaction resolved.
+    reviews = Wait.objects.filter(run__in=rings, resolved_at__gte=TransactionNow())
+    for one in _waiting([refused for _, refused in rows if refused is not None], reviews):
+        if isinstance(one, ToolCall):
+            record_of_call(_EXPIRY, "approval.expire", one, verdict="denied", digest=one.digest)
+        else:
+            record_of_review(_EXPIRY, "expire", one.run)
+    return rings
 
 
 @transaction.atomic
@@ -63,16 +71,21 @@ def escalate_approvals(home: Placement, limit: int) -> list[int]:
     """
     query = "SELECT heartbit_escalate_approvals(%s, %s)"
     escalated = [wait for (wait,) in fetch_all(query, [home.value, limit])]
-    for call in _calls_of(escalated):
-        group = (call.approval_view or {}).get("escalate_group") or ""
-        record_of_call(_ESCALATION, "approval.escalate", call, digest=call.digest, group=group)
+    for one in _waiting(escalated, Wait.objects.filter(pk__in=escalated)):
+        if isinstance(one, ToolCall):
+            group = (one.approval_view or {}).get("escalate_group") or ""
+            record_of_call(_ESCALATION, "approval.escalate", one, digest=one.digest, group=group)
+        else:
+            record_of_review(_ESCALATION, "escalate", one.run)
     return escalated
 
 
-def _calls_of(waits: list[int]) -> QuerySet[ToolCall]:
-    """List the calls of these waits by workspace: an entry locks its chain until the commit."""
-    if not waits:
-        return ToolCall.objects.none()
+def _waiting(waits: list[int], reviews: QuerySet[Wait]) -> list[ToolCall | Wait]:
+    """List the calls of these waits, and the reviews among those.
+
+    The list is sorted by workspace, because an entry locks its chain until the commit.
+    """
     theirs = Wait.objects.filter(pk__in=waits, run=OuterRef("run"), call_id=OuterRef("call_id"))
-    calls = ToolCall.objects.filter(Exists(theirs)).select_related("run__workspace")
-    return calls.order_by("run__workspace", "pk")
+    calls = ToolCall.objects.filter(Exists(theirs)).select_related("run__workspace").order_by("pk")
+    reviews = reviews.filter(kind=REVIEW.name).select_related("run__workspace").order_by("pk")
+    return sorted([*calls, *reviews], key=lambda one: one.run.workspace_id)

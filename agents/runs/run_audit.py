@@ -32,6 +32,23 @@ def record_of_run(by: Actor, verb: str, run: Run, /, **details: Any) -> None:
     )
 
 
+def record_of_review(by: Actor, verb: str, run: Run, /) -> None:
+    """Write an audit entry about the review of a run's result.
+
+    Args:
+        by: Actor.
+        verb: Verb of the action: ``expire`` becomes ``review.expire``.
+        run: The run whose result waits.
+    """
+    audit.record(
+        by,
+        f"review.{verb}",
+        workspace=run.workspace,
+        target=f"run:{run.pk}",
+        label=run.agent,
+    )
+
+
 def record_of_call(by: Actor, action: str, call: ToolCall, /, **details: Any) -> None:
     """Write an audit entry about a tool call, under its run and the name of the tool.
 

@@ -37,6 +37,7 @@ from agents.runs.webhook_events import create_webhook_deliveries
 from agents.workflows.spec.workflow import WorkflowSpec
 from heartbit_site.base import aio, orm
 from heartbit_site.base.audit import SYSTEM, Actor
+from heartbit_site.base.models import AuditEntry
 from tests.delivery.conftest import mailbox, smtp
 from tests.runtime.test_server_questions import asked
 from tests.starts import start_run
@@ -153,6 +154,12 @@ async def test_an_unreviewed_result_is_escalated_then_expires(
     assert (run.status, run.output) == (RunStatus.FAILED, None)
     assert run.error is not None
     assert run.error["message"] == "No one reviewed the result in time."
+    entries = AuditEntry.objects.filter(target=f"run:{run.pk}").order_by("pk")
+    said = await orm.run_in_thread(lambda: list(entries.values_list("actor", "action", "label")))
+    assert said == [
+        ("escalation", "review.escalate", run.agent),
+        ("expiry", "review.expire", run.agent),
+    ]
 
 
 async def end_unapproved(studio: Studio, wait: Wait, how: str) -> None:

@@ -14,6 +14,7 @@ from agents.definitions.advice import advice
 from agents.definitions.server_grants import ALL
 from agents.definitions.spec import GROUPS, DefinitionSpec
 from heartbit_site.base.errors import ConfigurationError
+from heartbit_site.base.review_policy import ANYONE
 from heartbit_site.base.terminal_text import clean
 from heartbit_site.cli.backend.chosen import backend, call
 from heartbit_site.cli.backend.server import ServerBackend
@@ -251,6 +252,8 @@ def _notes(configuration: Configuration) -> list[str]:
     servers = {f"{tool_prefix(server.name)}*" for server in configuration.mcp_servers}
     needed = {
         "groups of approvers": {getattr(tool, setting) for tool in tools for setting in GROUPS},
+        "reviewers": {one.review for one in (*configuration.everyone, *configuration.schedules)}
+        - {ANYONE},
         "MCP servers": {tool.name for tool in tools if tool.name.endswith(ALL)} - servers,
     }
     for kind, names in needed.items():
