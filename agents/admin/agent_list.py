@@ -60,20 +60,20 @@ class AgentList(ModelAdmin[Agent]):
 
     who = Column[Agent]("agent", lambda row: two_lines(row.name, row.description), ordering="name")
     state = Column[Agent]("state", lambda row: formatting.agent_pill(_state(row)))
-    uses = Column[Agent]("model", lambda row: row.model or "default", ordering="model")
+    uses = Column[Agent]("model", lambda row: row.model or "Default", ordering="model")
     members = Column[Agent](
         "team", lambda row: ", ".join(member.name for member in row.team.all()) or "-"
     )
     published = Column[Agent](
         "version",
-        lambda row: f"v{row.current_version.number}" if row.current_version else "not published",
+        lambda row: f"v{row.current_version.number}" if row.current_version else "Not published",
     )
 
     @admin.display(description="last run")
     def last_status(self, agent: Any) -> SafeString:
         """Return the newest run's status as a link to the run."""
         if agent.last_run is None:
-            return pill("never")
+            return pill("Never")
         url = formatting.run_url(agent.workspace, agent.last_run["id"])
         status = formatting.run_pill(agent.last_run["status"])
         return format_html('<a href="{}">{}</a>', url, status)

@@ -207,7 +207,7 @@ class McpServerAdmin(VerbAdmin[McpServer]):
     what = Column[McpServer]("server", lambda row: two_lines(row.name, _address(row)))
     counted = Column[McpServer]("tools", lambda row: getattr(row, "tool_count", 0))
     last_refresh = Column[McpServer](
-        "last refresh", lambda row: moment(row.refreshed_at, missing="never")
+        "last refresh", lambda row: moment(row.refreshed_at, missing="Never")
     )
 
     def state(self, server: McpServer) -> SafeString:

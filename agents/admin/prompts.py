@@ -16,7 +16,7 @@ from agents.approvals.call_view import CallDisplayOut
 from agents.approvals.questions import answer_schema, executed_arguments, written_arguments
 from agents.choices import CallStatus
 from agents.models import Decision, ToolCall, Vote, Wait
-from agents.querysets import approval_of, calls_waiting, is_asked, uncertain_calls
+from agents.querysets import approval_of, calls_waiting, is_asked, shown_tool, uncertain_calls
 from agents.reads.tools import in_tool_order
 from heartbit_site.admin.permissions import permissions_for
 from heartbit_site.base.effect_text import UNCERTAIN_CALL
@@ -138,6 +138,8 @@ def build_prompt(call: ToolCall) -> Prompt:
     arguments = in_tool_order(call, asked_about(call))
     if is_question:
         arguments = without_form(arguments)
+    tool = shown_tool(call)  # the heading says who asks for what
+    reason = reason.removeprefix(f"{call.run.agent} asks before it uses {tool}.")
     display = display_call(call, arguments, reason)
     return Prompt(
         call=call,

@@ -84,7 +84,7 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     remove = staticmethod(remove_provider_account)
     form = ProviderAccountForm
     list_display = ("who", "workspace", "hint", "limits", "health", "calls", "checked", "enabled")
-    list_after_template = "admin/base/provideraccount/environment_keys.html"
+    below_list = "admin/base/provideraccount/environment_keys.html"
     list_select_related = ("workspace",)
     list_filter = ("workspace", "provider", "enabled")
     search_fields = ("provider", "label")
@@ -146,15 +146,15 @@ class ProviderAccountAdmin(VerbAdmin[ProviderAccount]):
     def hint(self, account: ProviderAccount) -> str:
         """Return the end of the key; the rest is never shown."""
         if not account.secret:
-            return "none"
-        return f"...{account.key_hint}" if account.key_hint else "set"
+            return "None"
+        return f"...{account.key_hint}" if account.key_hint else "Set"
 
     @admin.display(description="limits a minute")
     def limits(self, account: ProviderAccount) -> str:
         """Both limits with their units."""
         limits = (account.requests_per_minute, "calls"), (account.tokens_per_minute, "tokens")
         said = [f"{limit:,} {unit}" for limit, unit in limits if limit is not None]
-        return ", ".join(said) or "none"
+        return ", ".join(said) or "None"
 
     health = Column[ProviderAccount]("health", health_pill)
 

@@ -85,7 +85,7 @@ def latency(milliseconds: int | None) -> str:
 
 def ago(at: datetime | None) -> str:
     """Return the time since a moment."""
-    return "never" if at is None else f"{duration(timezone.now() - at)} ago"
+    return "Never" if at is None else f"{duration(timezone.now() - at)} ago"
 
 
 class ConditionFilter(SimpleListFilter):

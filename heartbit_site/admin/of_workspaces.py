@@ -23,7 +23,7 @@ class Reach:
     Attributes:
         here: The frame's workspace.
         is_here_alone: True if the list is filtered by it.
-        query: The query of that filter; empty: rows of the list may be of all workspaces.
+        query: The query of that filter.
     """
 
     here: Workspace
@@ -44,11 +44,11 @@ class RowsOfWorkspaces(WorkspaceScopedAdmin):
         """Return what the list says of workspaces; None: there is nothing to say."""
         frame = frame_of(request)
         is_of_one = self.workspace_path in (None, "pk") or not frame.workspaces[1:]
-        if is_of_one or frame.access is None:
+        # Rows that are of all workspaces cannot be narrowed to one.
+        if is_of_one or self.names_workspace or frame.access is None:
             return None
         here, name = frame.access.workspace, f"{self.workspace_path}__id__exact"
-        query = "" if self.names_workspace else f"{name}={here.pk}"
-        return Reach(here, request.GET.get(name) == str(here.pk), query)
+        return Reach(here, request.GET.get(name) == str(here.pk), f"{name}={here.pk}")
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Return the filters, that by workspace among them."""

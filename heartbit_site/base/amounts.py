@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 from decimal import Decimal
+from typing import Final
+
+_LEAST: Final = Decimal("0.0001")
 
 
 def counted(count: int, noun: str) -> str:
@@ -35,4 +38,6 @@ def duration(span: timedelta | float) -> str:
 
 def money(amount: Decimal) -> str:
     """Return an amount in US dollars; amounts below one dollar have four decimals."""
+    if 0 < amount < _LEAST:
+        return f"under ${_LEAST}"
     return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"

@@ -15,7 +15,7 @@ A credential that a tool sends over HTTP has a ``url``, and is sent only to URLs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -24,9 +24,11 @@ from heartbit_site.base.errors import ConfigurationError
 from heartbit_site.base.web_url import split_web_url
 
 Security = Literal["tls", "starttls", "none"]
-Host = Annotated[str, Field(min_length=1, max_length=253, description="Host name of the server.")]
-Port = Annotated[int, Field(ge=1, le=65_535, description="Port of the server.")]
-User = Annotated[str, Field(max_length=320, description="Name to log in with.")]
+#: Labels of the choices of all types; a choice without one is its own label.
+CHOICE_LABELS: Final = {"tls": "TLS", "starttls": "STARTTLS", "none": "No encryption"}
+Host = Annotated[str, Field(min_length=1, max_length=253)]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+User = Annotated[str, Field(max_length=320)]
 Url = Annotated[
     str,
     Field(
@@ -139,7 +141,7 @@ class SmtpCredential(CredentialType):
 
     host: Host
     port: Port = 587
-    security: Security = Field("starttls", description="Encryption of the connection.")
+    security: Security = "starttls"
     username: User = ""
     password: Key = SecretStr("")
     sender: str = Field(min_length=3, max_length=320, description="Address that mail comes from.")
@@ -153,7 +155,7 @@ class ImapCredential(CredentialType):
 
     host: Host
     port: Port = 993
-    security: Security = Field("tls", description="Encryption of the connection.")
+    security: Security = "tls"
     username: User
     password: Key
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Final
 
 from django import template
 from django.utils.html import format_html
@@ -15,6 +16,7 @@ from heartbit_site.shell.live import HEADER, add_region
 from heartbit_site.shell.sentences import with_code
 
 register = template.Library()
+_LABEL: Final = re.compile(r'( data-label=")([a-z])')
 
 
 @register.filter
@@ -33,6 +35,13 @@ def moment(
 ) -> SafeString | str:
     """Show a moment; see ``heartbit_site.shell.moment``."""
     return moments.moment(at, zone=zone, beside=beside, missing=missing, seconds=seconds)
+
+
+@register.filter
+def sentence_case_labels(markup: SafeString) -> SafeString:
+    """Begin the labels of a list's cells, which the theme writes on phones, with a capital."""
+    # Values cannot match: their quotation marks are escaped.
+    return SafeString(_LABEL.sub(lambda found: found[1] + found[2].upper(), markup))
 
 
 @register.filter

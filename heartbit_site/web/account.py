@@ -23,7 +23,7 @@ from agents.querysets import valid_grants
 from heartbit_site.base.access import Access, role_of
 from heartbit_site.base.actions.users import set_password
 from heartbit_site.base.audit import actor_of
-from heartbit_site.base.credentials import CredentialType, entered_types
+from heartbit_site.base.credentials import CHOICE_LABELS, CredentialType, entered_types
 from heartbit_site.base.errors import HeartbitError
 from heartbit_site.base.people import User
 from heartbit_site.base.scopes import SCOPES, USUAL_SCOPES
@@ -264,7 +264,9 @@ def _fields(kind: type[CredentialType], request: HttpRequest) -> list[dict[str, 
                 if name in hidden
                 else field.description,
                 "type": "password" if name in hidden else "text",
-                "options": schema[name].get("enum", ()),
+                "options": [
+                    (one, CHOICE_LABELS.get(one, one)) for one in schema[name].get("enum", ())
+                ],
                 "required": field.is_required(),
                 "value": "" if name in hidden else entered,
             }

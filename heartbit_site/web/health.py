@@ -35,6 +35,8 @@ else:
 
 SPAN_TITLES: Final = {"1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 USUAL: Final = "24h"
+#: Titles of the figures whose values name their unit.
+TITLES: Final = {HealthFigure.FAILURE_RATE: "Failure rate", HealthFigure.COST: "Cost"}
 #: Width of the lifelines in their own coordinates; they are scaled to the available width.
 WIDTH: Final = 1_000
 
@@ -73,7 +75,10 @@ def health(request: HttpRequest, access: Access) -> HttpResponse:
         "span": span,
         "spans": SPAN_TITLES.items(),
         "figures": [
-            (HealthFigure(name).label, "-" if value is None else figure_text(name, value))
+            (
+                TITLES.get(HealthFigure(name), HealthFigure(name).label),
+                "-" if value is None else figure_text(name, value),
+            )
             for name, value in found.figures.items()
         ],
         "unpriced": amounts.counted(found.unpriced, "call") if found.unpriced else "",
@@ -129,6 +134,8 @@ def _drawn(line: Lifeline, since: datetime, length: timedelta) -> dict[str, Any]
 
 class AlertPageForm(_AlertForm):
     """A threshold, its window, and who gets mail."""
+
+    figure = forms.ChoiceField(choices=[("", "Choose a figure"), *HealthFigure.choices])
 
     class Meta:
         model = WorkspaceAlert

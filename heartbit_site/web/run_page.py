@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
@@ -48,6 +49,14 @@ _MORE_THAN_A_ROW = ("tool.finished", "model.answered", "node.finished")
 FOR_YOU = ("Waits for you", "warning", "back_hand")
 FOR_SUB_AGENTS = ("Waits for sub-agents", "info", "account_tree")
 FOR_OTHERS = ("Waits for others", "neutral", "hourglass_top")
+#: Phrases for the ends of a model's answer (``agents.llm.messages.FinishReason``).
+ENDS: Final = {
+    "stop": "a complete answer",
+    "tool_calls": "tool calls",
+    "length": "the limit of its length",
+    "refused": "a refusal",
+    "other": "a reason that the provider does not name",
+}
 
 
 @page("runs:read")
@@ -132,7 +141,13 @@ def turn(request: HttpRequest, access: Access, run: UUID, turn: int) -> HttpResp
         (tool.name, visible(tool.description), as_json(tool.parameters))
         for tool in found.request.tools
     ]
-    context = {"turn": found, "messages": messages, "tools": tools}
+    context = {
+        "turn": found,
+        "messages": messages,
+        "tools": tools,
+        "longest": f"{found.request.max_tokens:,}",
+        "ended": ENDS[found.answer.finish_reason],
+    }
     return render(request, "web/run/turn.html", context)
 
 

@@ -28,7 +28,7 @@ def test_given_rows_of_several_workspaces_then_a_list_names_them_and_can_show_on
     listed = reverse("admin:agents_run_changelist")
     both = browser.get(listed).content.decode()
     assert "Rows of all your workspaces." in both
-    assert 'data-label="workspace"' in both
+    assert 'data-label="Workspace"' in both
     query = f"workspace__id__exact={workspace.pk}"
     assert f'href="?{query}"' in both
     one_alone = browser.get(f"{listed}?{query}").content.decode()

@@ -82,6 +82,10 @@ def test_given_groups_of_approvers_then_check_names_what_an_import_needs(
     code, _, err = config(here, "check", "groups.toml")
     assert code == 0, err
     assert err.endswith('"chiefs", "treasurers".\n')
+    (here / "review.toml").write_text(f'{GOOD}review = "group:editors"\n')
+    code, _, err = config(here, "check", "review.toml")
+    assert code == 0, err
+    assert err.endswith('needs these reviewers, which only a database knows: "group:editors".\n')
 
 
 def test_given_a_bad_file_then_every_problem_is_a_line_and_the_exit_code_is_3(

@@ -68,7 +68,8 @@ class TestTurns:
         for said in ("System", "Look it up.", "Result of http_request", rows.HOSTILE):
             expect(sent).to_contain_text(said)
         expect(sent).to_contain_text("researcher, version 1")
-        expect(sent).to_contain_text("Longest answer")
+        expect(sent).to_contain_text(re.compile("Longest answer.*,[0-9]{3} tokens"))
+        expect(sent).to_contain_text(re.compile("Ended with.*(tool calls|a complete answer)"))
         expect(sent.locator("script")).to_have_count(0)
         sent.get_by_text("http_get", exact=True).click()
         expect(sent.get_by_label("Parameters of http_get")).to_contain_text('"url"')

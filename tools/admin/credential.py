@@ -14,7 +14,12 @@ from heartbit_site.admin.actions import DialogForm, actor_of, dialog
 from heartbit_site.admin.columns import Column, ago, health_pill, two_lines
 from heartbit_site.admin.permissions import rights
 from heartbit_site.admin.saved_by_verb import VerbAdmin, VerbForm
-from heartbit_site.base.credentials import CredentialType, credential_types, entered_types
+from heartbit_site.base.credentials import (
+    CHOICE_LABELS,
+    CredentialType,
+    credential_types,
+    entered_types,
+)
 from tools.actions.credentials import check_credential, remove_credential, save_credential
 from tools.credentials.values import label_of
 from tools.models import CatalogueTool, Credential
@@ -71,7 +76,7 @@ def _field(
         common |= {"help_text": _SECRET if row is None else _KEPT, "initial": None}
         return forms.CharField(widget=widget, max_length=10_000, strip=False, **common)
     if "enum" in described:
-        choices = [(value, value) for value in described["enum"]]
+        choices = [(value, CHOICE_LABELS.get(value, value)) for value in described["enum"]]
         return forms.ChoiceField(choices=choices, widget=widgets.UnfoldAdminSelectWidget, **common)
     if described.get("type") == "integer":
         return forms.IntegerField(widget=widgets.UnfoldAdminIntegerFieldWidget, **common)

@@ -88,7 +88,7 @@ class ApiKeyAdmin(VerbAdmin[ApiKey]):
     shown = Column[ApiKey]("key", lambda row: f"hb_{row.prefix}_...")
     allowed = Column[ApiKey]("scopes", lambda row: ", ".join(row.scopes))
     used = Column[ApiKey](
-        "last used", lambda row: moment(row.last_used_at) if row.last_used_at else "never"
+        "last used", lambda row: moment(row.last_used_at) if row.last_used_at else "Never"
     )
 
     def state(self, key: ApiKey) -> SafeString:

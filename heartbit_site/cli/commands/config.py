@@ -252,7 +252,9 @@ def _notes(configuration: Configuration) -> list[str]:
     servers = {f"{tool_prefix(server.name)}*" for server in configuration.mcp_servers}
     needed = {
         "groups of approvers": {getattr(tool, setting) for tool in tools for setting in GROUPS},
-        "reviewers": {one.review for one in (*configuration.everyone, *configuration.schedules)}
+        "reviewers": {agent.review for agent in configuration.everyone}.union(
+            schedule.review for schedule in configuration.schedules
+        )
         - {ANYONE},
         "MCP servers": {tool.name for tool in tools if tool.name.endswith(ALL)} - servers,
     }

@@ -28,11 +28,11 @@ export function shortTokens(input, output) {
   return `${COMPACT.format(input)} in, ${COMPACT.format(output)} out`;
 }
 
-/** Format money; null is an unknown price, which differs from 0. */
+/** Format money as base/amounts.py does; null is an unknown price, which differs from 0. */
 export function cost(usd) {
   if (usd === null || usd === undefined) return "unknown";
   const amount = Number(usd);
-  return amount === 0 ? "$0" : `$${amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)}`;
+  return amount > 0 && amount < 0.0001 ? "under $0.0001" : `$${amount.toFixed(amount >= 1 || amount === 0 ? 2 : 4)}`;
 }
 
 /** Return a person's name, or "You" for the reader. */
