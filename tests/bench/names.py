@@ -20,7 +20,6 @@ NAMES = (
     "CATALOGUE",
     "BROWSER",
     "HEALTH",
-    "LARGE",
     "COMMANDS",
     "SANDBOX",
     "CODE",
@@ -28,4 +27,5 @@ NAMES = (
     "KNOWLEDGE",
     "TELEMETRY",
     "UP",
+    "LARGE",  # the last: its rows stay
 )

@@ -52,7 +52,6 @@ _LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "CATALOGUE": lambda plan: [mcp.catalogue(plan)],
     "BROWSER": lambda _: [browser.measure()],
     "HEALTH": lambda plan: [health.measure(plan)],
-    "LARGE": lambda plan: [large.measure(plan)],
     "COMMANDS": lambda plan: [commands.measure(plan)],
     "SANDBOX": lambda plan: [sandbox.measure(plan)],
     "CODE": code_mode.measure,
@@ -60,6 +59,7 @@ _LOADS: dict[str, Callable[[Plan], Iterable[Row]]] = {
     "KNOWLEDGE": knowledge.measure,
     "TELEMETRY": telemetry.measure,
     "UP": lambda plan: [up.measure(plan)],
+    "LARGE": lambda plan: [large.measure(plan)],
 }
 
 
