@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django.contrib.admin import site
-from django.contrib.auth.models import User
-from django.test import RequestFactory
+import pytest
 from django.urls import reverse
 
 from heartbit_site.base.models import ApiKey, Workspace
 from tests.api.conftest import caller
+from tests.clients import Client
+from tests.web.people import person
 
 if TYPE_CHECKING:
     from tests.api.server import Caller
@@ -42,8 +42,9 @@ def test_the_api_gives_the_usual_scopes(caller: Caller, workspace: Workspace) ->
     assert caller.post("/keys", {"name": "none", "scopes": []}).status_code == 422
 
 
-def test_the_admins_form_has_the_usual_scopes_checked(database: None) -> None:
-    request = RequestFactory().get(reverse("admin:base_apikey_add"))
-    request.user = User(username="root-of-forms", is_staff=True, is_superuser=True)
-    initial = site._registry[ApiKey].get_changeform_initial_data(request)
-    assert initial["scopes"] == USUAL
+@pytest.mark.django_db
+def test_the_admins_form_has_the_usual_scopes_checked() -> None:
+    client = Client(headers={"host": "localhost"})
+    client.force_login(person(operator=True), backend="django.contrib.auth.backends.ModelBackend")
+    form = client.get(reverse("admin:base_apikey_add")).context["adminform"].form
+    assert form.get_initial_for_field(form.fields["scopes"], "scopes") == USUAL
