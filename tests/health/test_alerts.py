@@ -88,7 +88,7 @@ def test_given_a_mail_server_that_is_away_then_the_notice_is_mailed_later(
 
 
 def test_given_a_run_that_no_worker_takes_then_the_delay_is_breached(workspace: Workspace) -> None:
-    run = queued(workspace)
+    run = queued(workspace, "q-of-health")
     planned(workspace, figure="queue_delay_p95", threshold=Decimal(60))
     hour_ago = timezone.now() - timedelta(minutes=30)
     Run.objects.filter(pk=run).update(created_at=hour_ago, available_at=hour_ago)
