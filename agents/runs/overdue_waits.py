@@ -35,7 +35,8 @@ def expire_waits(limit: int) -> list[UUID]:
     rows = fetch_all("SELECT ring, refused FROM heartbit_expire_waits(%s)", [limit])
     rings = [ring for ring, _ in rows if ring is not None]
     # Of a run that wakes, the review that this transaction resolved.
-    reviews = Wait.objects.filter(run__in=rings, resolved_at__gte=TransactionNow())
+    expired = Wait.objects.filter(run__in=rings, value__status="expired")
+    reviews = expired.filter(resolved_at__gte=TransactionNow())
     for one in _waiting([refused for _, refused in rows if refused is not None], reviews):
         if isinstance(one, ToolCall):
             record_of_call(_EXPIRY, "approval.expire", one, verdict="denied", digest=one.digest)

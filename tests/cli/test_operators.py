@@ -123,7 +123,8 @@ def test_a_file_is_imported_with_its_prompts_and_exported(
 
 
 def test_run_at_a_server_submits_there_and_follows(there: Place, workspace: Workspace) -> None:
-    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")  # until cancelled
+    # No worker takes the run, so it is there to be cancelled.
+    Agent.objects.filter(workspace=workspace).update(queue="nobody-serves-this")
     env = {**there.env, "HEARTBIT_URL": ""}
     named = ("--url", there.env["HEARTBIT_URL"])
     missing = Place(there.command, env)("run", "Look.", "-a", "no-such", *named)

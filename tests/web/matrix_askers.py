@@ -19,7 +19,7 @@ MAY: dict[str, set[str]] = {
         *("workspace:manage", "audit:read", "fleet:manage"),
     },
 }
-#: Of the API, a scope that everybody with a key or a session has; None: nobody is asked.
+#: Of the API, a scope that each key and session has; None: no one is asked.
 ANY = ""
 
 #: Sessions, by what they name as their workspace, and keys.

@@ -62,7 +62,7 @@ PAGES = (
     Page("agents/<slug:agent>/versions/", "agents:read"),
     Page("agents/<slug:agent>/versions/<int:version>/", "agents:read"),
 )
-#: Pages of no workspace: what somebody unknown gets, and whoever is logged in.
+#: Pages of no workspace: what an unknown visitor gets, and each person who is logged in.
 ALONE = {
     "": (302, 302),
     "login/": (200, 302),
@@ -76,7 +76,7 @@ ALONE = {
 
 #: Sockets below ``/ws/<workspace>/``, with the scope they take.
 SOCKETS = {"": "runs:read", "events/": "runs:read", "runs/<uuid:run>/": "runs:read"}
-#: The admin's socket, of all workspaces that somebody belongs to.
+#: The admin's socket, of all workspaces of a person.
 REACH_SOCKET = "ws/"
 #: How a socket is closed for whom it is not; None: it stays open.
 UNKNOWN, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
@@ -141,7 +141,7 @@ RAW = frozenset(
 
 
 def of_list(path: str, asker: str) -> int:
-    """The status of a list of the admin; of somebody unknown and of members who are not staff."""
+    """The status of a list of the admin; of a visitor, and of members who are not staff."""
     if asker == "anonymous":
         return 302
     if ENTERS not in MAY[asker]:

@@ -19,7 +19,7 @@ class Route:
         own: A scope that is enough for what is one's own; empty: none.
         right: The status for whoever may.
         no_person: For a key that is no person's; 0: as for others.
-        foreign: For somebody with every scope, in another workspace, who names what is in mine.
+        foreign: For a key of another workspace with every scope, which names what is in mine.
     """
 
     method: str
@@ -35,7 +35,7 @@ class Route:
     no_person: int = 0
 
     def is_for(self, scopes: set[str]) -> bool:
-        """Return True if somebody with these scopes may ask."""
+        """Return True if a caller with these scopes may ask."""
         return self.scope in scopes | {ANY} or self.either in scopes
 
 
@@ -459,7 +459,7 @@ NOBODYS = {
 
 @dataclass(frozen=True, slots=True)
 class Borrowed:
-    """An id outside of the path, taken from the other workspace by somebody with every scope."""
+    """An id outside of the path, taken from the other workspace by a caller with every scope."""
 
     method: str
     path: str
